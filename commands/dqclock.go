@@ -1,0 +1,42 @@
+package commands
+
+var dqclock = Command{
+	Name: "dqclock", Arity: -1, Flags: []string{"write", "fast"},
+	Categories: []string{"@write", "@fast", "@dq-admin"},
+	Group:      "delay", Since: "1.0.0", Complexity: "O(1)",
+	Summary: "Shows the clock that due times are compared with, or accepts its step.",
+	Syntax:  "DQCLOCK [ACCEPT]",
+	Args:    []Arg{optional(word("ACCEPT", "follow a step of the wall clock that the server held back"))},
+	Replies: []string{"a map: `now-ns source tsc-hz offset-us uncertainty-us steps state`; the state is `ok` or `held`"},
+	Resend:  "Harmless; of ACCEPT the second finds nothing to accept.",
+	Example: `
+> DQCLOCK
+ 1) "now-ns"
+ 2) ...
+ 3) "source"
+ 4) ...
+ 5) "tsc-hz"
+ 6) ...
+ 7) "offset-us"
+ 8) ...
+ 9) "uncertainty-us"
+10) ...
+11) "steps"
+12) ...
+13) "state"
+14) ...
+`,
+	Parse: parseClock,
+}
+
+func parseClock(args [][]byte, _ *Limits) (Request, error) {
+	switch {
+	case len(args) == 1:
+		return &Clock{}, nil
+	case len(args) > 2:
+		return nil, WrongArity("dqclock")
+	case isKeyword(args[1], "accept"):
+		return &Clock{Accept: true}, nil
+	}
+	return nil, syntaxf("%s is no option here: write DQCLOCK or DQCLOCK ACCEPT", quote(args[1]))
+}

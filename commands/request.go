@@ -1,0 +1,173 @@
+package commands
+
+import "dqd/persist/record"
+
+// Request is a parsed command: every argument checked for syntax and for limits
+// that need no state. Byte slices may alias the arguments given to Parse, which
+// stay untouched until the request is answered.
+type Request interface{ isRequest() }
+
+// Due says when a job shall be delivered.
+type Due struct {
+	Kind DueKind
+	// Ns is a delay (≥ 0) for DueDelay, Unix nanoseconds (≥ 0) for DueAt; else 0.
+	Ns int64
+}
+
+// DueKind tells a delay, which counts on progress time, from an instant, which follows wall time.
+type DueKind uint8
+
+const (
+	DueNone  DueKind = iota // not given: at once for an add, by backoff for a nack
+	DueDelay                // DELAY dur
+	DueAt                   // AT time
+	DueNow                  // NOW (DQRESCHEDULE)
+)
+
+// Cond is an add's condition on the id.
+type Cond uint8
+
+const (
+	CondNone Cond = iota
+	CondNX
+	CondXX
+	CondUpsert
+	CondIdem
+)
+
+// Compare is an add's or reschedule's condition on the new due time.
+type Compare uint8
+
+const (
+	CompareNone Compare = iota
+	CompareGT           // only if the new due is later
+	CompareLT           // only if the new due is earlier
+)
+
+// AddOptions are the options that DQADD and DQMADD share.
+type AddOptions struct {
+	Cond     Cond
+	Compare  Compare
+	TTL      int64 // ns, 0 = not given
+	ExpireAt int64 // Unix ns, 0 = not given
+	Pri      int   // 0–255; -1 = not given
+	Attempts int   // 0–65535, 0 = no limit; -1 = not given
+	Backoff  *record.Backoff
+	Lease    int64 // ns, 0 = not given
+	Meta     []record.Field
+	MaxLen   int64 // 0 = not given
+}
+
+// NewJob is one job of an add.
+type NewJob struct {
+	ID      []byte // nil = * (the server makes one)
+	Payload []byte
+	Due     Due
+	// Digest identifies the request for IDEM: a hash of everything the client
+	// asked for, after parsing (zero unless Cond is CondIdem).
+	Digest record.Digest
+}
+
+// JobToken names a lease: token 0 stands for *, the current lease. Tokens start at 1.
+type JobToken struct {
+	ID    []byte
+	Token uint64
+}
+
+// The requests of the job commands.
+type (
+	// Add is DQADD.
+	Add struct {
+		Queue   []byte
+		Job     NewJob
+		Options AddOptions
+	}
+	// MAdd is DQMADD.
+	MAdd struct {
+		Queue   []byte
+		Jobs    []NewJob
+		Options AddOptions
+	}
+	// Cancel is DQCANCEL, or DQMCANCEL when Codes is set.
+	Cancel struct {
+		Queue []byte
+		IDs   [][]byte
+		Force bool
+		Codes bool
+	}
+	// Reschedule is DQRESCHEDULE.
+	Reschedule struct {
+		Queue, ID  []byte
+		Due        Due
+		Compare    Compare
+		Pri        int // -1 = not given
+		HasPayload bool
+		Payload    []byte
+	}
+	// Pop is DQPOP (and DQMPOP, with several queues).
+	Pop struct {
+		Queues [][]byte
+		Count  int   // 1–1000
+		Block  int64 // ns to wait; 0 = return at once. The contract's BLOCK 0 is parsed to max-block.
+		Lease  int64 // ns, 0 = not given
+		NoAck  bool
+		Worker []byte
+		Full   bool
+	}
+	// Ack is DQACK, or DQMACK when Codes is set.
+	Ack struct {
+		Queue []byte
+		Jobs  []JobToken
+		Codes bool
+	}
+	// Nack is DQNACK.
+	Nack struct {
+		Queue  []byte
+		Job    JobToken
+		Due    Due
+		Free   bool
+		Dead   bool
+		Reason []byte
+	}
+	// Extend is DQEXTEND, or DQMEXTEND when Codes is set.
+	Extend struct {
+		Queue []byte
+		Lease int64 // ns
+		Jobs  []JobToken
+		Codes bool
+	}
+	// Get is DQGET.
+	Get struct {
+		Queue, ID []byte
+		Fields    []string // lower case; nil = all, as a map
+	}
+	// Peek is DQPEEK.
+	Peek struct {
+		Queue []byte
+		State record.State // 0 = ready then delayed
+		Count int
+	}
+	// Len is DQLEN.
+	Len struct {
+		Queue []byte
+		State record.State // 0 = live
+	}
+	// Stats is DQSTATS; a nil Queue asks for all queues together.
+	Stats struct{ Queue []byte }
+	// Clock is DQCLOCK.
+	Clock struct{ Accept bool }
+)
+
+func (*Add) isRequest()        {}
+func (*MAdd) isRequest()       {}
+func (*Cancel) isRequest()     {}
+func (*Reschedule) isRequest() {}
+func (*Pop) isRequest()        {}
+func (*Ack) isRequest()        {}
+func (*Nack) isRequest()       {}
+func (*Extend) isRequest()     {}
+func (*Get) isRequest()        {}
+func (*Peek) isRequest()       {}
+func (*Len) isRequest()        {}
+func (*Stats) isRequest()      {}
+func (*Clock) isRequest()      {}

@@ -1,0 +1,214 @@
+package commands
+
+import (
+	"bytes"
+	"math"
+	"time"
+)
+
+// Times and durations are int64 nanoseconds inside. What cannot be read for
+// certain is refused: a wrong time must never turn into "at once".
+
+const (
+	nsPerUs = int64(time.Microsecond)
+	nsPerMs = int64(time.Millisecond)
+	nsPerS  = int64(time.Second)
+
+	// minBareMs is the smallest bare integer taken as Unix milliseconds (2001).
+	// Below it somebody most likely meant seconds, which read as milliseconds
+	// would be a day in 1970: due at once.
+	minBareMs = 1_000_000_000_000
+)
+
+// MsUp turns nanoseconds ≥ 0 into milliseconds, rounded up: nobody who waits
+// until a replied time is early.
+func MsUp(ns int64) int64 {
+	ms := ns / nsPerMs
+	if ns%nsPerMs > 0 {
+		ms++
+	}
+	return ms
+}
+
+// scanNumber reads the digits that s begins with. It returns n = -1 when they
+// exceed int64, and the rest of s.
+func scanNumber(s []byte) (n int64, rest []byte) {
+	i := 0
+	for ; i < len(s) && '0' <= s[i] && s[i] <= '9'; i++ {
+		digit := int64(s[i] - '0')
+		if n < 0 || n > (math.MaxInt64-digit)/10 {
+			n = -1
+			continue
+		}
+		n = n*10 + digit
+	}
+	return n, s[i:]
+}
+
+// scanUnit reads the letters that s begins with and returns what they stand
+// for in nanoseconds, 0 when they are no unit, and the rest of s.
+func scanUnit(s []byte) (unit int64, rest []byte) {
+	i := 0
+	for i < len(s) && 'a' <= s[i]|0x20 && s[i]|0x20 <= 'z' {
+		i++
+	}
+	var buf [keywordMax]byte
+	switch string(keyword(&buf, s[:i])) {
+	case "ns":
+		unit = 1
+	case "us":
+		unit = nsPerUs
+	case "ms":
+		unit = nsPerMs
+	case "s":
+		unit = nsPerS
+	case "m":
+		unit = int64(time.Minute)
+	case "h":
+		unit = int64(time.Hour)
+	case "d":
+		unit = int64(24 * time.Hour)
+	}
+	return unit, s[i:]
+}
+
+// parseDuration reads a <dur>: bare milliseconds, or parts such as 1h30m, in ns
+// from 0 to lim.MaxAhead. what names it in the error.
+func parseDuration(what string, arg []byte, lim *Limits) (int64, error) {
+	if ms, rest := scanNumber(arg); len(arg) > 0 && len(rest) == 0 {
+		if ms < 0 || ms > lim.MaxAhead/nsPerMs {
+			return 0, durationTooLong(what, arg, lim)
+		}
+		return ms * nsPerMs, nil
+	}
+	var sum int64
+	tooLong := false
+	for s := arg; ; {
+		n, behind := scanNumber(s)
+		if len(behind) == len(s) {
+			return 0, badDuration(what, arg)
+		}
+		unit, rest := scanUnit(behind)
+		if unit == 0 {
+			return 0, badDuration(what, arg)
+		}
+		// Go on when it is too long: bad syntax behind is the better error.
+		if n < 0 || n > (lim.MaxAhead-sum)/unit {
+			tooLong = true
+		} else if !tooLong {
+			sum += n * unit
+		}
+		if s = rest; len(s) == 0 {
+			break
+		}
+	}
+	if tooLong {
+		return 0, durationTooLong(what, arg, lim)
+	}
+	return sum, nil
+}
+
+func durationTooLong(what string, arg []byte, lim *Limits) Error {
+	return errf("BADTIME %s %s is too long: at most %d days", what, quote(arg), lim.MaxAhead/int64(24*time.Hour))
+}
+
+func badDuration(what string, arg []byte) Error {
+	const write = "write milliseconds, or parts with ns us ms s m h d such as 1h30m"
+	switch {
+	case len(arg) == 0:
+		return errf("BADTIME %s is empty: %s", what, write)
+	case arg[0] == '-':
+		return errf("BADTIME %s %s is negative: %s", what, quote(arg), write)
+	case bytes.IndexByte(arg, '.') >= 0:
+		return errf("BADTIME %s %s has a fraction: write whole numbers in a smaller unit, such as 1500ms", what, quote(arg))
+	}
+	return errf("BADTIME %s %s is no duration: %s", what, quote(arg), write)
+}
+
+// parseTime reads a <time>: Unix milliseconds, an integer with the unit s ms us
+// ns, or RFC 3339 with a zone, in ns since 1970. What lies in the past is legal.
+func parseTime(what string, arg []byte) (int64, error) {
+	if len(arg) > 4 && arg[4] == '-' {
+		return parseRFC3339(what, arg)
+	}
+	n, behind := scanNumber(arg)
+	if len(behind) == len(arg) {
+		return 0, badTime(what, arg)
+	}
+	unit := nsPerMs
+	if len(behind) > 0 {
+		var rest []byte
+		unit, rest = scanUnit(behind)
+		if unit == 0 || unit > nsPerS || len(rest) > 0 {
+			return 0, badTime(what, arg)
+		}
+	} else if 0 <= n && n < minBareMs {
+		return 0, errf("BADTIME %d looks like seconds: write %ds or %d000", n, n, n)
+	}
+	if n < 0 || n > math.MaxInt64/unit {
+		return 0, errf("BADTIME %s %s is too far ahead", what, quote(arg))
+	}
+	return n * unit, nil
+}
+
+func parseRFC3339(what string, arg []byte) (int64, error) {
+	const example = "write it as 2030-01-31T09:00:00Z or 2030-01-31T09:00:00.5+02:00"
+	// Upper case T and Z only is Go's rule, not the standard's.
+	arg = bytes.ToUpper(arg)
+	if _, fraction, ok := bytes.Cut(arg, []byte(".")); ok {
+		digits := 0
+		for digits < len(fraction) && '0' <= fraction[digits] && fraction[digits] <= '9' {
+			digits++
+		}
+		// More digits would be cut off, which rounds down: early.
+		if digits > 9 {
+			return 0, errf("BADTIME %s %s is finer than a nanosecond", what, quote(arg))
+		}
+	}
+	var t time.Time
+	if len(arg) > len("2030-01-31T09:00:00.123456789+02:00") || t.UnmarshalText(arg) != nil {
+		return 0, errf("BADTIME %s %s is no RFC 3339 time with a zone: %s", what, quote(arg), example)
+	}
+	if t.Unix() < 0 {
+		return 0, errf("BADTIME %s %s lies before 1970", what, quote(arg))
+	}
+	if t.Unix() >= math.MaxInt64/nsPerS {
+		return 0, errf("BADTIME %s %s is too far ahead", what, quote(arg))
+	}
+	return t.UnixNano(), nil
+}
+
+func badTime(what string, arg []byte) Error {
+	const write = "write Unix milliseconds, an integer with s ms us ns, or 2030-01-31T09:00:00Z"
+	switch {
+	case len(arg) == 0:
+		return errf("BADTIME %s is empty: %s", what, write)
+	case arg[0] == '-':
+		return errf("BADTIME %s %s is negative: %s", what, quote(arg), write)
+	case bytes.IndexByte(arg, '.') >= 0:
+		return errf("BADTIME %s %s has a fraction: write a whole number in a smaller unit", what, quote(arg))
+	}
+	return errf("BADTIME %s %s is no time: %s", what, quote(arg), write)
+}
+
+// parseLease reads a lease that a client asks for.
+func parseLease(arg []byte, lim *Limits) (int64, error) {
+	ns, err := parseDuration("LEASE", arg, lim)
+	if err != nil {
+		return 0, err
+	}
+	if ns < lim.LeaseMin || ns > lim.LeaseMax {
+		return 0, errf("BADTIME LEASE %s is out of range: use %v to %v", quote(arg), time.Duration(lim.LeaseMin), time.Duration(lim.LeaseMax))
+	}
+	return ns, nil
+}
+
+// parseDue reads the value of the option "delay" or "at".
+func parseDue(option string, arg []byte, lim *Limits) (Due, error) {
+	if option == "at" {
+		ns, err := parseTime("AT", arg)
+		return Due{Kind: DueAt, Ns: ns}, err
+	}
+	ns, err := parseDuration("DELAY", arg, lim)
+	return Due{Kind: DueDelay, Ns: ns}, err
+}

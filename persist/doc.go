@@ -1,0 +1,23 @@
+// Package persist keeps a shard's state and its Raft log on disk. It is the only
+// package that names Pebble.
+//
+//	state.go    State: the state store, without a write-ahead log of its own
+//	log.go      Log: the Raft log, which is the write-ahead log of both
+//	recent.go   the log's cache of recent entries
+//	fault.go    what happens when a write or a sync fails: the process ends
+//	files.go    file systems, permissions, locks, small files written whole
+//	verify.go   Verify: the whole-store check
+//	record/     keys and values; pure
+//
+// What the two stores promise each other:
+//
+//  1. An entry is acknowledged after Log.Append returned, that is after its fsync.
+//  2. The state store holds, after any crash, exactly the entries up to its
+//     applied record: batches are written in order, the record is in each of them,
+//     and Pebble recovers a prefix of them.
+//  3. The log drops only what the state store has flushed before.
+//
+// It must never retry a failed fsync, never skip a damaged entry, and never
+// close or checkpoint the state without flushing it: there is no other copy of
+// what stands in its memtables.
+package persist

@@ -1,0 +1,103 @@
+package persist
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// exitCode tells a supervisor that the disk failed (EX_SOFTWARE).
+const exitCode = 70
+
+// exitOnFault is the default Fatal hook.
+func exitOnFault(err error) {
+	fmt.Fprintf(os.Stderr, "dqd: fatal storage error, the process ends: %v\n", err)
+	os.Exit(exitCode)
+}
+
+// fault ends the process at the first failed write or sync. What a file holds
+// after a failed fsync is unknown, so nothing is retried and nothing may be
+// acknowledged any more. In production the hook does not return; if it does, in
+// tests, the store refuses everything from then on.
+type fault struct {
+	hook   func(error)
+	failed chan struct{} // closed by the first fault
+
+	mu  sync.Mutex // guards err
+	err error
+}
+
+func newFault(hook func(error)) *fault {
+	if hook == nil {
+		hook = exitOnFault
+	}
+	return &fault{hook: hook, failed: make(chan struct{})}
+}
+
+// fail reports a fault and returns the first one.
+func (f *fault) fail(err error) error {
+	f.mu.Lock()
+	first := f.err == nil
+	if first {
+		f.err = err
+		close(f.failed)
+	}
+	err = f.err
+	f.mu.Unlock()
+	if first {
+		f.hook(err)
+	}
+	return err
+}
+
+// check returns the first fault, if there was one.
+func (f *fault) check() error {
+	select {
+	case <-f.failed:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.err
+	default:
+		return nil
+	}
+}
+
+// pebbleLogger turns Pebble's Fatalf, by which it reports failed writes of its
+// WAL and manifest, into faults.
+type pebbleLogger struct {
+	name  string
+	fault *fault
+	log   *slog.Logger
+}
+
+func (l *pebbleLogger) Infof(format string, args ...any) {} // compactions and flushes; see Metrics
+
+func (l *pebbleLogger) Errorf(format string, args ...any) {
+	l.log.Error("storage", "store", l.name, "message", fmt.Sprintf(format, args...))
+}
+
+func (l *pebbleLogger) Fatalf(format string, args ...any) {
+	l.fault.fail(fmt.Errorf("%s: %s", l.name, fmt.Sprintf(format, args...)))
+}
+
+// listener ends the process on background errors too: Pebble would retry them
+// for ever. A full disk is the exception, since a flush that found no room wrote
+// nothing that counts and may be repeated.
+func (l *pebbleLogger) listener() *pebble.EventListener {
+	return &pebble.EventListener{
+		BackgroundError: func(err error) {
+			if vfs.IsNoSpaceError(err) {
+				l.log.Error("disk full", "store", l.name, "err", err)
+				return
+			}
+			l.fault.fail(fmt.Errorf("%s: background error: %w", l.name, err))
+		},
+		DataCorruption: func(info pebble.DataCorruptionInfo) {
+			l.fault.fail(fmt.Errorf("%s: damaged file %s: %v", l.name, info.Path, info.Details))
+		},
+	}
+}

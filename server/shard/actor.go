@@ -1,0 +1,424 @@
+package shard
+
+import (
+	"errors"
+	"math"
+
+	"dqd/commands"
+	"dqd/persist/record"
+	"dqd/raftfsm"
+	"dqd/server/shard/dispatch"
+	"dqd/server/shard/evaluate"
+)
+
+// run is the actor: it waits for a message, and whenever no entry is in flight
+// it evaluates what has gathered and proposes it.
+func (s *Shard) run() {
+	defer close(s.done)
+	for {
+		select {
+		case <-s.wake:
+		case lead := <-s.opt.Log.Leadership():
+			s.leadership(lead)
+		case <-s.quit:
+			s.close()
+			return
+		}
+		s.collect()
+		for s.flight == nil && s.memory != nil && s.boundary() {
+			s.collect()
+		}
+	}
+}
+
+// collect takes the messages from the inbox.
+func (s *Shard) collect() {
+	s.mu.Lock()
+	in := s.inbox
+	s.inbox = inbox{calls: s.spare[:0]}
+	s.mu.Unlock()
+
+	if in.finished != nil {
+		s.finish(in.finished)
+	}
+	s.todo = append(s.todo, in.calls...)
+	clear(in.calls)
+	s.spare = in.calls
+	s.back = append(s.back, in.back...)
+	for _, c := range in.gone {
+		s.unpark(c, commands.NullArray{})
+	}
+	for _, u := range in.unblock {
+		s.unpark(u.client, u.reply)
+	}
+}
+
+// unpark ends a client's waiting pop with a reply that no batch has to carry:
+// it saw nothing that is not committed.
+func (s *Shard) unpark(c Client, reply commands.Reply) {
+	w := s.parked[c]
+	if w == nil {
+		return
+	}
+	delete(s.parked, c)
+	s.memory.Waiters.Remove(w)
+	call := w.Call.(*Call)
+	call.Reply = reply
+	s.deliver([]*Call{call})
+}
+
+// finish takes the result of the entry that was in flight.
+func (s *Shard) finish(f *flight) {
+	s.flight = nil
+	if f.err == nil {
+		for _, d := range f.batch.Deliveries() {
+			s.stats.delivered(d.Name, d.LateNs)
+			if s.opt.Observe.Lateness != nil {
+				s.opt.Observe.Lateness(d.LateNs)
+			}
+		}
+		for _, r := range f.batch.Runs() {
+			s.stats.ran(r.Name, r.RunNs)
+		}
+		return
+	}
+	// What this node remembers is void: its batch may or may not have happened.
+	s.opt.Logger.Error("a proposal failed; the shard starts over from committed state", "error", f.err)
+	s.stopLeading(commands.Error("TRYAGAIN this node stopped leading: nothing was done"))
+	if !errors.Is(f.err, raftfsm.ErrStopped) {
+		s.lead()
+	}
+}
+
+// leadership follows the log's word on who leads.
+func (s *Shard) leadership(lead bool) {
+	if !lead {
+		s.stopLeading(commands.Error("TRYAGAIN this node stopped leading: nothing was done"))
+		return
+	}
+	if s.memory == nil && s.flight == nil {
+		s.lead()
+	}
+}
+
+// lead starts to serve: all earlier entries are applied behind the barrier, then
+// a new epoch begins from that state.
+func (s *Shard) lead() {
+	if err := s.opt.Log.Barrier(); err != nil {
+		s.opt.Logger.Warn("this node cannot lead yet", "error", err)
+		return
+	}
+	applied := s.opt.Log.Applied()
+	if applied.NextToken == 0 {
+		applied.NextToken, applied.NextSeq, applied.NextQueue = 1, 1, 1
+	}
+	applied.Epoch++
+	applied.Sequence = math.MaxUint64 // the first entry's is 0
+	s.timeline = newTimeline(applied.Time, applied.WallOffset, s.opt.Clock.Mono(), s.opt.Clock.Wall())
+	store := store{s.opt.State, s.opt.Fatal}
+	totals, queues := sumQueues(store)
+	s.memory = evaluate.NewMemory(store, applied, totals, queues)
+	s.publish()
+	s.opt.Logger.Info("serving", "jobs", totals.Live(), "dead", totals.Dead, "queues", queues, "index", applied.Index)
+}
+
+// stopLeading drops all volatile state; the waiting pops get reply.
+func (s *Shard) stopLeading(reply commands.Reply) {
+	if s.memory == nil {
+		return
+	}
+	var answers []*Call
+	for c, w := range s.parked {
+		call := w.Call.(*Call)
+		call.Reply = reply
+		answers = append(answers, call)
+		delete(s.parked, c)
+	}
+	s.memory = nil
+	s.publish()
+	s.deliver(answers)
+}
+
+// close answers what waits and ends.
+func (s *Shard) close() {
+	s.collect()
+	for s.flight != nil {
+		<-s.wake
+		s.collect()
+	}
+	s.stopLeading(commands.NullArray{})
+	for _, c := range s.todo {
+		c.Reply = commands.Error("TRYAGAIN the server shuts down: nothing was done")
+	}
+	s.deliver(s.todo)
+	s.todo = nil
+}
+
+// boundary evaluates what has gathered, in one batch, and proposes or answers
+// it. It reports whether there is more to do at once.
+func (s *Shard) boundary() (more bool) {
+	now, stepped := s.stamp()
+	m := s.memory
+	if stepped {
+		m.WallWentBack(now)
+	}
+	for d, w := range m.Windows {
+		if w.Load(now.In(record.Domain(d)), s.scanWakes(record.Domain(d))) {
+			more = true
+		}
+	}
+	b := m.NewBatch(now, s.opt.Limits)
+	var answers []*Call
+	answer := func(c *Call, r commands.Reply) {
+		c.Reply = r
+		answers = append(answers, c)
+	}
+	serve := func() (again bool) {
+		return b.ServeWaiters(
+			func(w *dispatch.Waiter) bool { return !w.Call.(*Call).Client.Gone() },
+			func(w *dispatch.Waiter, r commands.Reply) {
+				c := w.Call.(*Call)
+				delete(s.parked, c.Client)
+				answer(c, r)
+			})
+	}
+
+	for _, g := range s.back {
+		b.Undelivered(g.queue, g.id, g.token)
+	}
+	s.back = s.back[:0]
+	again := serve()
+
+	n := 0
+	for ; n < len(s.todo) && n < batchCalls && b.Size() < batchBytes && !again; n++ {
+		c := s.todo[n]
+		var r commands.Reply
+		if r, again = s.evaluate(b, c); again {
+			break
+		}
+		if r != nil {
+			answer(c, r)
+		} else {
+			s.parked[c.Client] = b.Park(c.Request.(*commands.Pop), c)
+		}
+		again = serve()
+	}
+	s.took(n)
+
+	for _, w := range m.Waiters.Expired(now.Progress) {
+		c := w.Call.(*Call)
+		delete(s.parked, c.Client)
+		answer(c, commands.NullArray{})
+	}
+	if !again {
+		for d, w := range m.Windows {
+			s.hints = w.Take(now.In(record.Domain(d)), batchWakes, s.hints[:0])
+			for _, h := range s.hints {
+				b.Wake(h)
+			}
+			more = more || len(s.hints) == batchWakes
+		}
+		b.Sweep()
+		again = serve()
+	}
+	more = more || again || len(s.todo) > 0
+
+	offset := now.Offset - m.Applied.WallOffset
+	if b.Empty() && !stepped && offset < offsetAlone && offset > -offsetAlone {
+		s.deliver(answers)
+		if !more {
+			s.setAlarm()
+		}
+		return more
+	}
+	s.flight = &flight{answers: answers, batch: b}
+	entry := b.Seal(s.opt.Number)
+	if s.opt.Observe.Batch != nil {
+		s.opt.Observe.Batch(n, len(entry))
+	}
+	f := s.flight
+	s.opt.Log.Propose(entry, func(err error) { s.committed(f, err) })
+	s.publish()
+	s.setAlarm()
+	return false
+}
+
+// offsetAlone is the change of the wall offset, in ns, that is worth an entry of its own.
+const offsetAlone = int64(1e6)
+
+// took removes the first n calls from todo.
+func (s *Shard) took(n int) {
+	for _, c := range s.todo[:n] {
+		s.bytes.Add(-int64(c.Size))
+	}
+	if n == len(s.todo) {
+		clear(s.todo)
+		s.todo = s.todo[:0]
+		return
+	}
+	s.todo = s.todo[n:]
+}
+
+// evaluate answers one call; a nil reply without again means that it shall wait.
+func (s *Shard) evaluate(b *evaluate.Batch, c *Call) (reply commands.Reply, again bool) {
+	switch r := c.Request.(type) {
+	case *commands.Clock:
+		return s.clock(r), false
+	case *commands.Pop:
+		if c.Client.Gone() {
+			return commands.NullArray{}, false
+		}
+	case *commands.Stats:
+		reply, again = b.Evaluate(r)
+		if q, ok := reply.(*commands.QueueStats); ok {
+			s.stats.fill(q, r.Queue)
+		}
+		return reply, again
+	}
+	if s.bytes.Load() > inboxBytes {
+		return commands.Error("BUSY more than 64 MiB of commands wait for the disk: nothing was done, try later"), false
+	}
+	return b.Evaluate(c.Request)
+}
+
+// committed is called by the log when the entry in flight is done with.
+func (s *Shard) committed(f *flight, err error) {
+	if err != nil {
+		reply := commands.Error("TRYAGAIN this node stopped leading: nothing was done")
+		if errors.Is(err, raftfsm.ErrInDoubt) {
+			reply = "INDOUBT this node stopped leading while the command was on its way: it may or may not have happened; ask, or send the same request with IDEM"
+		}
+		for _, c := range f.answers {
+			c.Reply = reply
+		}
+	}
+	// The actor may go on at once: deliverMu keeps the next replies behind these.
+	s.deliverMu.Lock()
+	defer s.deliverMu.Unlock()
+	f.err = err
+	s.mu.Lock()
+	s.inbox.finished = f
+	s.mu.Unlock()
+	s.poke()
+	deliverAll(f.answers)
+}
+
+func (s *Shard) deliver(answers []*Call) {
+	if len(answers) == 0 {
+		return
+	}
+	s.deliverMu.Lock()
+	defer s.deliverMu.Unlock()
+	deliverAll(answers)
+}
+
+// deliverAll hands the calls to their clients and flushes each client once per
+// run of its calls.
+func deliverAll(answers []*Call) {
+	for i, c := range answers {
+		c.Client.Deliver(c)
+		if i+1 == len(answers) || answers[i+1].Client != c.Client {
+			c.Client.Flush()
+		}
+	}
+}
+
+// stamp reads the clocks and returns cluster time.
+func (s *Shard) stamp() (now evaluate.Now, stepped bool) {
+	mono := s.opt.Clock.Mono()
+	if s.alarmAt <= mono {
+		if s.opt.Observe.TimerError != nil {
+			s.opt.Observe.TimerError(mono - s.alarmAt)
+		}
+		s.alarmAt = math.MaxInt64
+	}
+	steps := s.timeline.steps
+	now.Progress, now.Offset, stepped = s.timeline.at(mono, s.opt.Clock.Wall())
+	if s.timeline.steps != steps {
+		if stepped {
+			s.opt.Logger.Warn("the wall clock stepped back: AT jobs wait for it", "offset_ns", now.Offset)
+		} else {
+			s.opt.Logger.Warn("the wall clock stepped forward: held until it returns or DQCLOCK ACCEPT", "step_ns", s.timeline.held)
+		}
+	}
+	return now, stepped
+}
+
+// setAlarm asks to be woken when the next wake-up, deadline or look at the clock is due.
+func (s *Shard) setAlarm() {
+	m := s.memory
+	at := min(s.timeline.last+clockTick, m.Windows[record.Progress].Next(), m.SweepAt())
+	if wall := m.Windows[record.Wall].Next(); wall != math.MaxInt64 {
+		at = min(at, wall-s.timeline.offset)
+	}
+	if next, ok := m.Waiters.Next(); ok {
+		at = min(at, next)
+	}
+	mono := s.timeline.mono(at)
+	s.alarmAt = mono
+	s.alarm.Set(mono)
+}
+
+// scanWakes returns the reader that a window loads from.
+func (s *Shard) scanWakes(d record.Domain) func(from int64, yield func(dispatch.Hint) bool) {
+	return func(from int64, yield func(dispatch.Hint) bool) {
+		lo := record.AppendWakeKey(nil, record.Instant{Domain: d, Ns: from}, 0)
+		hi := record.PrefixEnd(record.AppendWakePrefix(nil, d))
+		store{s.opt.State, s.opt.Fatal}.Scan(lo, hi, func(key, value []byte) bool {
+			wake, seq, ok := record.ParseWakeKey(key)
+			v, ok2 := record.ParseWakeValue(value)
+			if !ok || !ok2 {
+				s.opt.Fatal(errors.New("damaged state store: a key of the wake index does not parse"))
+			}
+			return yield(dispatch.Hint{Wake: wake, Seq: seq, Queue: v.Queue, Dead: v.Dead, Died: v.Died, ID: string(v.ID)})
+		})
+	}
+}
+
+// publish renews the gauges.
+func (s *Shard) publish() {
+	g := &Gauges{Leading: s.memory != nil}
+	if m := s.memory; m != nil {
+		g.Totals, g.Queues = m.Totals()
+		g.Waiting = int64(m.Waiters.Len())
+		g.Window = int64(m.Windows[0].Len() + m.Windows[1].Len())
+		g.Clock = *s.clockInfo()
+	}
+	s.gauges.Store(g)
+}
+
+// store reads committed state for the evaluator: an error stops the node.
+type store struct {
+	reader Reader
+	fatal  func(error)
+}
+
+func (s store) Get(key []byte) ([]byte, bool) {
+	v, ok, err := s.reader.Get(key)
+	if err != nil {
+		s.fatal(err)
+	}
+	return v, ok
+}
+
+func (s store) Scan(lo, hi []byte, fn func(key, value []byte) bool) {
+	if err := s.reader.Scan(lo, hi, fn); err != nil {
+		s.fatal(err)
+	}
+}
+
+// sumQueues adds up the counters of all queues.
+func sumQueues(st store) (totals record.Queue, n int64) {
+	lo := record.QueueSpace()
+	st.Scan(lo, record.PrefixEnd(lo), func(key, value []byte) bool {
+		number, ok := record.ParseQueueKey(key)
+		q, err := record.DecodeQueue(number, value)
+		if !ok || err != nil {
+			st.fatal(errors.New("damaged state store: a queue's record does not parse"))
+		}
+		totals.Sum(q)
+		n++
+		return true
+	})
+	return totals, n
+}

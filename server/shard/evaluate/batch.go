@@ -1,0 +1,453 @@
+package evaluate
+
+import (
+	"encoding/binary"
+
+	"dqd/persist/record"
+	"dqd/raftfsm/effect"
+	"dqd/server/shard/dispatch"
+)
+
+// Store is committed state. An I/O error does not come back: the node stops.
+type Store interface {
+	// Get returns a key's value, which the caller may keep.
+	Get(key []byte) (value []byte, ok bool)
+	// Scan calls fn for the keys in [lo, hi) in order until it returns false.
+	// Keys and values are valid during the call only.
+	Scan(lo, hi []byte, fn func(key, value []byte) bool)
+}
+
+// Now is the moment at which a batch is evaluated: cluster time, stamped once.
+type Now struct {
+	Progress int64 // ns, never goes back
+	Offset   int64 // wall = progress + offset
+}
+
+// Wall returns the wall time in Unix nanoseconds.
+func (n Now) Wall() int64 { return n.Progress + n.Offset }
+
+// In returns the time of a timeline.
+func (n Now) In(d record.Domain) int64 {
+	if d == record.Wall {
+		return n.Wall()
+	}
+	return n.Progress
+}
+
+// shown returns an instant as wall time: what clients see.
+func (n Now) shown(t record.Instant) int64 {
+	if t.Domain == record.Wall {
+		return t.Ns
+	}
+	return t.Ns + n.Offset
+}
+
+// reached reports whether an instant has come; never has not.
+func (n Now) reached(t record.Instant) bool { return t.Ns != 0 && t.Ns <= n.In(t.Domain) }
+
+// Memory is what the leader keeps between batches. It is void after a failed
+// proposal: make a new one from the applied position.
+type Memory struct {
+	Store   Store
+	Applied record.Applied // counters as the next batch continues them
+	Windows [2]*dispatch.Window
+	Heads   *dispatch.Heads
+	Waiters *dispatch.Waiters
+
+	queues map[string]*queue
+	byNum  map[uint32]*queue
+	totals record.Queue
+	number int64    // of queues
+	want   []*queue // with a waiter, and with a job that became ready
+	// sweepAt is when the next IDEM memories may be swept, progress ns.
+	sweepAt int64
+}
+
+// queue is a queue's registry entry and settings in memory.
+type queue struct {
+	record.Queue
+	set       record.Settings
+	touched   bool  // by the batch
+	created   bool  // by the batch
+	idemUntil int64 // no IDEM memory of an ended job lasts beyond it, progress ns
+	wanted    bool  // a job became ready since the waiters were last served
+}
+
+// maxCachedQueues bounds the queues in memory; beyond it the cache starts anew at a boundary.
+const maxCachedQueues = 1 << 17
+
+// NewMemory returns the memory of a leader that starts from the applied state.
+// totals is the sum over all queues, of which there are n.
+func NewMemory(store Store, applied record.Applied, totals record.Queue, n int64) *Memory {
+	m := &Memory{
+		Store:   store,
+		Applied: applied,
+		Heads:   dispatch.NewHeads(),
+		Waiters: dispatch.NewWaiters(applied.Time),
+		totals:  totals,
+		number:  n,
+		sweepAt: applied.Time,
+	}
+	for d := range m.Windows {
+		m.Windows[d] = dispatch.NewWindow(record.Domain(d), applied.Cursors[d])
+	}
+	m.forgetQueues()
+	return m
+}
+
+// Totals returns the sums over all queues and their number.
+func (m *Memory) Totals() (record.Queue, int64) { return m.totals, m.number }
+
+// WallWentBack makes the wall window anew after the wall offset was lowered:
+// what it holds counts from a clock that was wrong. The cursor goes back with
+// it, in the entry that lowers the offset.
+func (m *Memory) WallWentBack(now Now) {
+	cursor := min(m.Applied.Cursors[record.Wall], now.Wall())
+	m.Applied.Cursors[record.Wall] = cursor
+	m.Windows[record.Wall] = dispatch.NewWindow(record.Wall, cursor)
+}
+
+func (m *Memory) forgetQueues() {
+	m.queues = map[string]*queue{}
+	m.byNum = map[uint32]*queue{}
+	m.want = nil
+}
+
+// Batch is one entry in the making.
+type Batch struct {
+	*Memory
+	now   Now
+	limit Limits
+
+	live    map[string]*job   // by q4 id; is == nil: gone in this batch
+	dead    map[uint64]*job   // touched dead jobs, by acceptance
+	died    map[string][]*job // those that died in this batch, oldest first, by q4 id
+	touched []*job            // in order of first touch
+	queued  []*queue          // touched queues, likewise
+	idem    map[string]*record.Idem
+	idems   []string // keys of idem in order of first touch
+	effects effect.Batch
+	bytes   int
+
+	deliveries []Delivered
+	runs       []Run
+	key        []byte
+}
+
+// Limits are the global limits that need state or time to check.
+type Limits struct {
+	MaxAhead  int64 // ns
+	ReplyMax  int   // bytes of a list or pop reply
+	MaxQueues int64
+	MaxWaits  int // waiting pops
+}
+
+// Delivered is a delivery, for the statistics.
+type Delivered struct {
+	Name   []byte
+	LateNs int64
+}
+
+// Run is the time from a delivery to its ack, for the statistics.
+type Run struct {
+	Name  []byte
+	RunNs int64
+}
+
+// job is one touched job of a batch.
+type job struct {
+	q           *queue
+	was         *record.Job // committed; nil = none
+	is          *record.Job // as the batch leaves it; nil = none
+	bodyChanged bool
+	touched     bool
+}
+
+func (j *job) isDead() bool { return j.is != nil && j.is.State == record.Dead }
+
+// NewBatch starts a batch at now.
+func (m *Memory) NewBatch(now Now, limit Limits) *Batch {
+	if len(m.queues) > maxCachedQueues && m.Waiters.Len() == 0 {
+		m.forgetQueues()
+	}
+	return &Batch{
+		Memory: m, now: now, limit: limit,
+		live: map[string]*job{}, dead: map[uint64]*job{}, died: map[string][]*job{},
+		idem: map[string]*record.Idem{},
+	}
+}
+
+// Now returns the batch's stamp.
+func (b *Batch) Now() Now { return b.now }
+
+// Empty reports whether the batch has changed nothing.
+func (b *Batch) Empty() bool {
+	return len(b.touched) == 0 && len(b.queued) == 0 && len(b.idems) == 0 && b.effects.Empty()
+}
+
+// Size estimates the entry's bytes so far.
+func (b *Batch) Size() int { return b.bytes + b.effects.Size() }
+
+// Deliveries and Runs return what the batch did, for the statistics.
+func (b *Batch) Deliveries() []Delivered { return b.deliveries }
+func (b *Batch) Runs() []Run             { return b.runs }
+
+// Seal turns the batch into an entry. Afterwards the batch is done with.
+func (b *Batch) Seal(shard uint32) []byte {
+	for _, j := range b.touched {
+		switch {
+		case j.is != nil:
+			b.effects.PutJob(j.was, j.is, j.bodyChanged)
+		case j.was != nil:
+			b.effects.DeleteJob(j.was)
+		}
+	}
+	for _, q := range b.queued {
+		if q.created {
+			b.effects.Set(record.AppendQueueNameKey(nil, q.Name), record.AppendQueueNumber(nil, q.Number))
+		}
+		b.effects.Set(record.AppendQueueKey(nil, q.Number), q.Queue.AppendValue(nil))
+		q.touched, q.created = false, false
+	}
+	for _, k := range b.idems {
+		b.sealIdem(k)
+	}
+	b.Applied.Time = b.now.Progress
+	b.Applied.WallOffset = b.now.Offset
+	for d := range b.Windows {
+		b.Applied.Cursors[d] = b.Windows[d].Cursor(b.now.In(record.Domain(d)))
+	}
+	b.Applied.Sequence++
+	return b.effects.Seal(effect.Header{Shard: shard, Applied: b.Applied})
+}
+
+// queueNamed returns the queue, or nil if it does not exist.
+func (b *Batch) queueNamed(name []byte) *queue {
+	if q, ok := b.queues[string(name)]; ok {
+		return q // nil is cached as well
+	}
+	var q *queue
+	b.key = record.AppendQueueNameKey(b.key[:0], name)
+	if v, ok := b.Store.Get(b.key); ok {
+		n, ok := record.ParseQueueNumber(v)
+		if !ok {
+			corrupt(errBadNumber)
+		}
+		q = b.load(n)
+	}
+	b.queues[string(name)] = q
+	return q
+}
+
+// queueNumbered returns an existing queue by number, or nil.
+func (b *Batch) queueNumbered(n uint32) *queue {
+	if q, ok := b.byNum[n]; ok {
+		return q
+	}
+	q := b.load(n)
+	if q != nil {
+		b.queues[string(q.Name)] = q
+	}
+	return q
+}
+
+func (b *Batch) load(n uint32) *queue {
+	b.key = record.AppendQueueKey(b.key[:0], n)
+	v, ok := b.Store.Get(b.key)
+	if !ok {
+		return nil
+	}
+	rec, err := record.DecodeQueue(n, v)
+	corrupt(err)
+	q := &queue{Queue: *rec, set: record.DefaultSettings()}
+	b.key = record.AppendSettingsKey(b.key[:0], n)
+	if v, ok := b.Store.Get(b.key); ok {
+		s, err := record.DecodeSettings(v)
+		corrupt(err)
+		q.set = *s
+	}
+	q.idemUntil = b.now.Progress + q.set.IdemMemory
+	b.byNum[n] = q
+	return q
+}
+
+// create returns the queue, and creates it where it does not exist.
+func (b *Batch) create(name []byte) *queue {
+	q := b.queueNamed(name)
+	if q != nil {
+		return q
+	}
+	q = &queue{Queue: record.Queue{Number: b.Applied.NextQueue, Name: append([]byte(nil), name...)}, set: record.DefaultSettings()}
+	q.created = true
+	b.Applied.NextQueue++
+	b.number++
+	b.queues[string(name)] = q
+	b.byNum[q.Number] = q
+	b.touch(q)
+	return q
+}
+
+func (b *Batch) touch(q *queue) {
+	if !q.touched {
+		q.touched = true
+		b.queued = append(b.queued, q)
+		b.bytes += 96
+	}
+}
+
+// find returns the queue's live job with the id, or nil.
+func (b *Batch) find(q *queue, id []byte) *job {
+	b.key = record.AppendJobKey(b.key[:0], q.Number, id)
+	k := b.key[1:]
+	if j, ok := b.live[string(k)]; ok {
+		if j.is == nil {
+			return nil
+		}
+		return j
+	}
+	v, ok := b.Store.Get(b.key)
+	if !ok {
+		return nil
+	}
+	rec, err := record.DecodeJob(q.Number, append([]byte(nil), id...), v)
+	corrupt(err)
+	j := &job{q: q, was: rec, is: rec}
+	b.live[string(k)] = j
+	return j
+}
+
+// findDead returns the newest dead job with the id, or nil.
+func (b *Batch) findDead(q *queue, id []byte) *job {
+	if q.Dead == 0 {
+		return nil
+	}
+	k := binary.BigEndian.AppendUint32(nil, q.Number)
+	k = append(k, id...)
+	died := b.died[string(k)]
+	for i := len(died) - 1; i >= 0; i-- {
+		if died[i].isDead() {
+			return died[i]
+		}
+	}
+	var newest *job
+	lo := record.AppendDeadIDPrefix(nil, q.Number, id)
+	b.Store.Scan(lo, record.PrefixEnd(lo), func(key, value []byte) bool {
+		rec, err := record.DecodeJob(q.Number, append([]byte(nil), id...), append([]byte(nil), value...))
+		corrupt(err)
+		if j, ok := b.dead[rec.Seq]; ok {
+			if j.isDead() {
+				newest = j
+			}
+			return true
+		}
+		newest = &job{q: q, was: rec, is: rec}
+		return true
+	})
+	if newest != nil {
+		b.dead[newest.is.Seq] = newest
+	}
+	return newest
+}
+
+// body returns the job's body, loading it if it stands apart.
+func (b *Batch) body(j *job) *record.Body {
+	rec := j.is
+	if rec.Body == nil {
+		b.key = record.AppendBodyKey(b.key[:0], rec.Queue, rec.Seq)
+		v, ok := b.Store.Get(b.key)
+		if !ok {
+			corrupt(errNoBody)
+		}
+		body, err := record.DecodeBody(v)
+		corrupt(err)
+		rec.Body = body
+	}
+	return rec.Body
+}
+
+// place returns the overlay's place for a new live job; the id must be free.
+func (b *Batch) place(q *queue, id []byte) *job {
+	b.key = record.AppendJobKey(b.key[:0], q.Number, id)
+	j := b.live[string(b.key[1:])]
+	if j == nil {
+		j = &job{q: q}
+		b.live[string(b.key[1:])] = j
+	}
+	j.bodyChanged = true
+	return j
+}
+
+// edit returns a copy of the job's record to be changed and given to change.
+func (j *job) edit() *record.Job {
+	rec := *j.is
+	return &rec
+}
+
+// change makes rec (nil: nothing) what the batch leaves of the job, and keeps
+// the gauges, the windows, the ready heads and the list of touched jobs in step.
+// It is the only place that does.
+func (b *Batch) change(j *job, rec *record.Job) {
+	old := j.is
+	if !j.touched {
+		j.touched = true
+		b.touched = append(b.touched, j)
+	}
+	b.touch(j.q)
+	if old != nil {
+		b.count(j.q, old, -1)
+	}
+	j.is = rec
+	if rec == nil {
+		return
+	}
+	if old == nil || old.State != record.Ready {
+		if rec.State == record.Ready {
+			b.Heads.Add(j.q.Number, readyItem(rec), j.q.Ready == 0)
+		}
+	} else if rec.State == record.Ready && (rec.Pri != old.Pri || rec.Due != old.Due || rec.Seq != old.Seq) {
+		b.Heads.Add(j.q.Number, readyItem(rec), false)
+	}
+	b.count(j.q, rec, 1)
+	if rec.State == record.Ready && !j.q.wanted && b.Waiters.Waiting(string(j.q.Name)) > 0 {
+		j.q.wanted = true
+		b.want = append(b.want, j.q)
+	}
+	if rec.Wake.Ns != 0 && (old == nil || old.Wake != rec.Wake || old.Seq != rec.Seq) {
+		b.Windows[rec.Wake.Domain].Add(dispatch.Hint{
+			Wake: rec.Wake, Seq: rec.Seq, Queue: rec.Queue, ID: string(rec.ID),
+			Dead: rec.State == record.Dead, Died: rec.Died,
+		})
+	}
+	b.bytes += 96 + len(rec.ID)
+	if rec.Body != nil && (!rec.Separate || j.bodyChanged) {
+		b.bytes += len(rec.Body.Payload)
+	}
+}
+
+func readyItem(rec *record.Job) dispatch.ReadyItem {
+	return dispatch.ReadyItem{Pri: rec.Pri, Due: rec.Due.Ns, Seq: rec.Seq, ID: string(rec.ID)}
+}
+
+// count adds a job to the gauges, or takes it away (sign -1).
+func (b *Batch) count(q *queue, rec *record.Job, sign int64) {
+	for _, g := range [2]*record.Queue{&q.Queue, &b.totals} {
+		switch rec.State {
+		case record.Delayed:
+			g.Delayed += sign
+		case record.Ready:
+			g.Ready += sign
+		case record.Leased:
+			g.Leased += sign
+		case record.Dead:
+			g.Dead += sign
+		}
+		g.Bytes += sign * int64(rec.PayloadSize)
+	}
+}
+
+// bump adds n to the same counter of the queue and of the totals.
+func (b *Batch) bump(q *queue, counter func(*record.Queue) *int64, n int64) {
+	*counter(&q.Queue) += n
+	*counter(&b.totals) += n
+	b.touch(q)
+}

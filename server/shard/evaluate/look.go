@@ -1,0 +1,256 @@
+package evaluate
+
+import (
+	"fmt"
+
+	"dqd/commands"
+	"dqd/persist/record"
+)
+
+// get evaluates DQGET: the live job, else the newest dead one.
+func (b *Batch) get(r *commands.Get) commands.Reply {
+	q := b.queueNamed(r.Queue)
+	if q == nil {
+		return commands.Null{}
+	}
+	j := b.find(q, r.ID)
+	if j == nil {
+		if j = b.findDead(q, r.ID); j == nil {
+			return commands.Null{}
+		}
+	}
+	rec, body := j.is, b.body(j)
+	info := &commands.JobInfo{
+		Fields: r.Fields, ID: rec.ID, Queue: q.Name, State: rec.State,
+		Due: b.now.shown(rec.Due), Created: rec.Created,
+		Attempt: int(rec.Attempt), MaxAttempts: int(maxAttempts(q, rec)),
+		Token: rec.Token, Pri: int(rec.Pri), Backoff: q.set.Backoff,
+		Reason: rec.Reason, LateUs: rec.LateUs, Meta: body.Meta, Payload: body.Payload,
+	}
+	if body.Backoff != nil {
+		info.Backoff = *body.Backoff
+	}
+	if rec.LeasedAt == 0 {
+		info.LateUs = -1
+	}
+	if rec.State == record.Leased {
+		info.LeaseUntil = b.now.shown(rec.Wake)
+		info.Worker = rec.Worker
+	}
+	if rec.Expire.Ns != 0 {
+		info.ExpireAt = b.now.shown(rec.Expire)
+	}
+	return info
+}
+
+// length evaluates DQLEN.
+func (b *Batch) length(r *commands.Len) commands.Reply {
+	q := b.queueNamed(r.Queue)
+	if q == nil {
+		return commands.Int(0)
+	}
+	switch r.State {
+	case record.Delayed:
+		return commands.Int(q.Delayed)
+	case record.Ready:
+		return commands.Int(q.Ready)
+	case record.Leased:
+		return commands.Int(q.Leased)
+	case record.Dead:
+		return commands.Int(q.Dead)
+	}
+	return commands.Int(q.Live())
+}
+
+// peek evaluates DQPEEK: ready jobs, then delayed ones, in the order in which
+// they would leave. It reads the indexes, so it needs a boundary.
+func (b *Batch) peek(r *commands.Peek) commands.Reply {
+	q := b.queueNamed(r.Queue)
+	out := commands.Peeked{}
+	if q == nil {
+		return out
+	}
+	b.needBoundary()
+	room := b.limit.ReplyMax
+	yield := func(key, id []byte) bool {
+		if len(out) == r.Count {
+			return false
+		}
+		j := b.find(q, id)
+		if j == nil {
+			corrupt(fmt.Errorf("index key %x has no job", key))
+		}
+		body := b.body(j)
+		if room -= len(id) + len(body.Payload) + 64; room < 0 && len(out) > 0 {
+			return false
+		}
+		out = append(out, commands.PeekedJob{ID: j.is.ID, Payload: body.Payload, Due: b.now.shown(j.is.Due), Attempt: int(j.is.Attempt)})
+		return true
+	}
+	if r.State == 0 || r.State == record.Ready {
+		lo := record.AppendReadyPrefix(nil, q.Number)
+		b.Store.Scan(lo, record.PrefixEnd(lo), yield)
+	}
+	if r.State == 0 || r.State == record.Delayed {
+		b.scanDelayed(q, yield)
+	}
+	return out
+}
+
+// delayedPage is how many keys of each timeline are merged at a time.
+const delayedPage = 256
+
+// scanDelayed yields the queue's delayed jobs of both timelines in due order.
+func (b *Batch) scanDelayed(q *queue, yield func(key, id []byte) bool) {
+	type entry struct {
+		key, id []byte
+		at      int64
+		seq     uint64
+	}
+	var pages [2][]entry
+	var from [2][]byte
+	fill := func(d int) {
+		if from[d] == nil || len(pages[d]) > 0 {
+			return
+		}
+		lo := from[d]
+		from[d] = nil
+		prefix := record.AppendDelayedPrefix(nil, q.Number, record.Domain(d))
+		b.Store.Scan(lo, record.PrefixEnd(prefix), func(key, id []byte) bool {
+			if len(pages[d]) == delayedPage {
+				from[d] = append([]byte(nil), key...)
+				return false
+			}
+			_, due, seq, ok := record.ParseDelayedKey(key)
+			if !ok {
+				corrupt(fmt.Errorf("delayed key %x does not parse", key))
+			}
+			pages[d] = append(pages[d], entry{
+				key: append([]byte(nil), key...), id: append([]byte(nil), id...),
+				at: b.now.shown(due), seq: seq,
+			})
+			return true
+		})
+	}
+	for d := range from {
+		from[d] = record.AppendDelayedPrefix(nil, q.Number, record.Domain(d))
+	}
+	for {
+		fill(0)
+		fill(1)
+		d := 0
+		switch p, w := pages[0], pages[1]; {
+		case len(p) == 0 && len(w) == 0:
+			return
+		case len(p) == 0, len(w) > 0 && (w[0].at < p[0].at || w[0].at == p[0].at && w[0].seq < p[0].seq):
+			d = 1
+		}
+		e := pages[d][0]
+		pages[d] = pages[d][1:]
+		if !yield(e.key, e.id) {
+			return
+		}
+	}
+}
+
+// stats evaluates DQSTATS, as far as the replicated state knows; the node adds
+// its own lateness and run times.
+func (b *Batch) stats(r *commands.Stats) commands.Reply {
+	s := &commands.QueueStats{Paused: "none"}
+	if r.Queue == nil {
+		b.needBoundary()
+		fill(s, &b.totals)
+		s.Blocked = int64(b.Waiters.Len())
+		b.ages(s, b.totals.Ready+b.totals.Delayed > 0)
+		return s
+	}
+	q := b.queueNamed(r.Queue)
+	if q == nil {
+		return commands.NullArray{}
+	}
+	b.needBoundary()
+	fill(s, &q.Queue)
+	s.Blocked = int64(b.Waiters.Waiting(string(q.Name)))
+	s.Paused = b.paused(q)
+	b.queueAges(s, q)
+	return s
+}
+
+func fill(s *commands.QueueStats, q *record.Queue) {
+	s.Delayed, s.Ready, s.Leased, s.Dead, s.Bytes = q.Delayed, q.Ready, q.Leased, q.Dead, q.Bytes
+	s.Added, s.Delivered, s.Acked, s.Noack, s.Nacked = q.Added, q.Delivered, q.Acked, q.Noack, q.Nacked
+	s.Expired, s.Cancelled, s.Purged, s.Pruned, s.LeaseTimeouts = q.Expired, q.Cancelled, q.Purged, q.Pruned, q.LeaseTimeouts
+}
+
+func (b *Batch) paused(q *queue) string {
+	in, out := q.InUntil > b.now.Progress, q.OutUntil > b.now.Progress
+	switch {
+	case in && out:
+		return "all"
+	case in:
+		return "in"
+	case out:
+		return "out"
+	}
+	return "none"
+}
+
+// queueAges sets the age of the oldest ready job and the next due time of a
+// queue. The ready index is by priority first, so each priority is looked at once.
+func (b *Batch) queueAges(s *commands.QueueStats, q *queue) {
+	oldest := int64(-1)
+	prefix := record.AppendReadyPrefix(nil, q.Number)
+	hi := record.PrefixEnd(prefix)
+	for lo := prefix; lo != nil && q.Ready > 0; {
+		from := lo
+		lo = nil
+		b.Store.Scan(from, hi, func(key, _ []byte) bool {
+			_, pri, due, _, _ := record.ParseReadyKey(key)
+			oldest = max(oldest, b.now.Wall()-due)
+			if pri < 255 {
+				lo = record.AppendReadyKey(nil, q.Number, pri+1, 0, 0)
+			}
+			return false
+		})
+	}
+	if oldest > 0 {
+		s.OldestReadyMs = max(s.OldestReadyMs, oldest/1e6)
+	}
+	for d := range 2 {
+		prefix := record.AppendDelayedPrefix(nil, q.Number, record.Domain(d))
+		b.Store.Scan(prefix, record.PrefixEnd(prefix), func(key, _ []byte) bool {
+			_, due, _, _ := record.ParseDelayedKey(key)
+			at := b.now.shown(due)
+			if s.NextDue == 0 || at < s.NextDue {
+				s.NextDue = at
+			}
+			return false
+		})
+	}
+}
+
+// agesMax bounds the queues that DQSTATS without a queue looks at for ages.
+const agesMax = 1024
+
+// ages is queueAges over the first queues of the registry.
+func (b *Batch) ages(s *commands.QueueStats, any bool) {
+	if !any {
+		return
+	}
+	lo := record.QueueSpace()
+	n := 0
+	var numbers []uint32
+	b.Store.Scan(lo, record.PrefixEnd(lo), func(key, _ []byte) bool {
+		number, ok := record.ParseQueueKey(key)
+		if ok {
+			numbers = append(numbers, number)
+		}
+		n++
+		return n < agesMax
+	})
+	for _, number := range numbers {
+		if q := b.queueNumbered(number); q != nil {
+			b.queueAges(s, q)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package shard
+
+import (
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"dqd/commands"
+	"dqd/persist/record"
+	"dqd/server/shard/dispatch"
+	"dqd/server/shard/evaluate"
+	"dqd/tsc"
+)
+
+// Log is the replicated log that the shard writes, and the state it builds.
+type Log interface {
+	// Propose appends an entry. done is called once, in order of proposal, from
+	// one goroutine: nil when the entry is applied and visible in the store.
+	Propose(entry []byte, done func(error))
+	// Applied returns the state's position.
+	Applied() record.Applied
+	// Leadership tells when this node starts (true) and stops to lead.
+	Leadership() <-chan bool
+	// Barrier returns when all earlier entries are applied.
+	Barrier() error
+}
+
+// Reader is the committed state.
+type Reader interface {
+	Get(key []byte) (value []byte, ok bool, err error)
+	Scan(lo, hi []byte, fn func(key, value []byte) bool) error
+}
+
+// Options configure a shard.
+type Options struct {
+	Number uint32
+	Log    Log
+	State  Reader
+	Clock  tsc.Source
+	// ClockInfo describes the clock for DQCLOCK; nil = nothing to say.
+	ClockInfo func() tsc.Info
+	Limits    evaluate.Limits
+	// Fatal is called when the state cannot be read. It must not return.
+	Fatal  func(error)
+	Logger *slog.Logger
+	// Observe gets measurements; nil functions are left out.
+	Observe Observe
+}
+
+// Observe takes measurements, on the shard's goroutine.
+type Observe struct {
+	Lateness   func(ns int64) // of a delivery, from due to the lease's stamp
+	TimerError func(ns int64) // from the time an alarm was set for to the boundary it caused
+	Batch      func(calls int, bytes int)
+}
+
+// Bounds of one batch.
+const (
+	batchCalls = 1024      // calls
+	batchBytes = 256 << 10 // effects; a sealing target, one large call may exceed it
+	batchWakes = 1024      // wake-ups of each timeline
+	// inboxBytes bounds the requests that wait for the log ("proposals in
+	// flight"); what is beyond is answered BUSY.
+	inboxBytes = 64 << 20
+)
+
+// clockTick is how often the wall clock is looked at when nothing else happens.
+const clockTick = int64(time.Second)
+
+// Shard is one Raft group's queue. Its goroutine, the actor, owns everything
+// below the line; the other goroutines leave messages in the inbox.
+type Shard struct {
+	opt   Options
+	alarm tsc.Alarm
+	wake  chan struct{} // one token: the actor has something to look at
+	quit  chan struct{} // closed by Close
+	done  chan struct{} // closed by the actor when it has ended
+
+	mu    sync.Mutex
+	inbox inbox
+
+	// deliverMu orders the delivery of replies: a batch's replies leave before
+	// those of the next one.
+	deliverMu sync.Mutex
+
+	gauges atomic.Pointer[Gauges]
+	bytes  atomic.Int64 // of the calls in the inbox and in todo
+
+	// ---- the actor's own ----
+
+	timeline *timeline
+	memory   *evaluate.Memory // nil while this node does not lead
+	parked   map[Client]*dispatch.Waiter
+	todo     []*Call // taken from the inbox, not yet evaluated
+	spare    []*Call // the inbox's next backing array
+	hints    []dispatch.Hint
+	back     []giveBack
+	flight   *flight // the entry that commits now, or nil
+	stats    stats
+	alarmAt  int64 // mono; MaxInt64 = not set
+}
+
+// inbox is what other goroutines leave for the actor.
+type inbox struct {
+	calls    []*Call
+	back     []giveBack
+	gone     []Client
+	unblock  []unblock
+	finished *flight
+}
+
+type unblock struct {
+	client Client
+	reply  commands.Reply
+}
+
+// giveBack names a delivered job whose reply could not be written.
+type giveBack struct {
+	queue, id []byte
+	token     uint64
+}
+
+// flight is a batch on its way.
+type flight struct {
+	answers []*Call
+	batch   *evaluate.Batch
+	err     error
+}
+
+// Gauges are the shard's numbers for INFO and metrics, as of the latest batch.
+type Gauges struct {
+	Totals  record.Queue
+	Queues  int64
+	Waiting int64
+	Window  int64 // wake-ups in memory
+	Clock   commands.ClockInfo
+	Leading bool
+}
+
+// New starts a shard on a log and its state. It serves once the log says that
+// this node leads; calls wait until then.
+func New(opt Options) *Shard {
+	s := &Shard{
+		opt:    opt,
+		wake:   make(chan struct{}, 1),
+		quit:   make(chan struct{}),
+		done:   make(chan struct{}),
+		parked: map[Client]*dispatch.Waiter{},
+		stats:  newStats(),
+	}
+	s.gauges.Store(&Gauges{})
+	s.alarmAt = math.MaxInt64
+	s.alarm = opt.Clock.NewAlarm(s.poke)
+	go s.run()
+	return s
+}
+
+// Submit hands over calls of one client, in order. Each is delivered once.
+func (s *Shard) Submit(calls []*Call) {
+	n := int64(0)
+	for _, c := range calls {
+		n += int64(c.Size)
+	}
+	s.bytes.Add(n)
+	s.mu.Lock()
+	s.inbox.calls = append(s.inbox.calls, calls...)
+	s.mu.Unlock()
+	s.poke()
+}
+
+// ClientGone ends a client's waiting pop, before any lease. Client.Gone is true by now.
+func (s *Shard) ClientGone(c Client) {
+	s.mu.Lock()
+	s.inbox.gone = append(s.inbox.gone, c)
+	s.mu.Unlock()
+	s.poke()
+}
+
+// Unblock answers the client's waiting pop with reply, if it still waits.
+func (s *Shard) Unblock(c Client, reply commands.Reply) {
+	s.mu.Lock()
+	s.inbox.unblock = append(s.inbox.unblock, unblock{c, reply})
+	s.mu.Unlock()
+	s.poke()
+}
+
+// Undelivered gives back the jobs of a pop whose reply could not be written:
+// they are ready at once and the attempt does not count.
+func (s *Shard) Undelivered(c *Call) {
+	d, ok := c.Reply.(*commands.Deliveries)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	for i := range d.Jobs {
+		s.inbox.back = append(s.inbox.back, giveBack{d.Jobs[i].Queue, d.Jobs[i].ID, d.Jobs[i].Token})
+	}
+	s.mu.Unlock()
+	s.poke()
+}
+
+// Gauges returns the numbers as of the latest batch.
+func (s *Shard) Gauges() *Gauges { return s.gauges.Load() }
+
+// Close answers the waiting pops with null, finishes what is in flight, and ends
+// the actor. Calls submitted later are not answered.
+func (s *Shard) Close() {
+	close(s.quit)
+	<-s.done
+	s.alarm.Stop()
+}
+
+func (s *Shard) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,62 @@
+package shard_test
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dqd/persist"
+	"dqd/server/resp"
+	"dqd/server/shard"
+	"dqd/server/shard/evaluate"
+	"dqd/server/shard/shardtest"
+	"dqd/tsc"
+)
+
+func TestSmoke(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, err := persist.OpenState("state", persist.StateOptions{FS: persist.MemFS()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := shardtest.NewLog(st)
+		s := shard.New(shard.Options{Log: log, State: st, Clock: tsc.NewGo(), Logger: slog.Default(),
+			Limits: evaluate.Limits{MaxAhead: int64(100 * 365 * 24 * time.Hour), ReplyMax: 4 << 20, MaxQueues: 1e6, MaxWaits: 1000},
+			Fatal:  func(err error) { panic(err) }})
+		c := &shardtest.Client{}
+		do := func(args ...string) {
+			c.Do(s, args...)
+			synctest.Wait()
+			show(c)
+		}
+		do("DQADD", "q", "a", "hello", "DELAY", "10s")
+		do("DQGET", "q", "a")
+		do("DQPOP", "q", "BLOCK", "15s")
+		fmt.Println("sleeping")
+		time.Sleep(10*time.Second - 1)
+		synctest.Wait()
+		show(c)
+		time.Sleep(1)
+		synctest.Wait()
+		show(c)
+		do("DQGET", "q", "a", "state", "token")
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		do("DQPOP", "q")
+		do("DQACK", "q", "a", "2")
+		do("DQSTATS", "q")
+		s.Close()
+		log.Close()
+		st.Close()
+	})
+}
+
+func show(c *shardtest.Client) {
+	for _, r := range c.Replies() {
+		w := &resp.Writer{RESP3: true}
+		r.Reply.WriteReply(w)
+		fmt.Printf("%q\n", w.Buf)
+	}
+}

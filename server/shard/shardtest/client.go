@@ -1,0 +1,67 @@
+package shardtest
+
+import (
+	"sync"
+
+	"dqd/commands"
+	"dqd/server/shard"
+)
+
+// Client keeps the replies that a shard delivers to it.
+type Client struct {
+	mu      sync.Mutex
+	gone    bool
+	replies []*shard.Call
+}
+
+// Do parses and submits one command; the reply comes out of Replies. A command
+// that does not parse is answered at once.
+func (c *Client) Do(s *shard.Shard, args ...string) {
+	argv := make([][]byte, len(args))
+	for i, a := range args {
+		argv[i] = []byte(a)
+	}
+	call := &shard.Call{Client: c}
+	if _, r, err := commands.Parse(argv, commands.DefaultLimits()); err != nil {
+		call.Reply = commands.Error(err.Error())
+	} else {
+		call.Request = r
+		s.Submit([]*shard.Call{call})
+		return
+	}
+	c.Deliver(call)
+}
+
+// Replies returns the calls answered since the last time.
+func (c *Client) Replies() []*shard.Call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.replies
+	c.replies = nil
+	return r
+}
+
+// Leave makes the client gone.
+func (c *Client) Leave(s *shard.Shard) {
+	c.mu.Lock()
+	c.gone = true
+	c.mu.Unlock()
+	s.ClientGone(c)
+}
+
+// Gone implements shard.Client.
+func (c *Client) Gone() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gone
+}
+
+// Deliver implements shard.Client.
+func (c *Client) Deliver(call *shard.Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.replies = append(c.replies, call)
+}
+
+// Flush implements shard.Client.
+func (c *Client) Flush() {}

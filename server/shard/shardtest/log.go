@@ -1,0 +1,93 @@
+// Package shardtest has what tests need to run a shard without a server: a log
+// that applies entries at once, and a client that keeps its replies.
+package shardtest
+
+import (
+	"sync"
+
+	"dqd/persist"
+	"dqd/persist/record"
+	"dqd/raftfsm/effect"
+)
+
+// Log is a test double of the replicated log: it applies each entry to a real
+// state store, in order, on a goroutine of its own. Nothing is durable.
+type Log struct {
+	State  *persist.State
+	leader chan bool
+
+	mu      sync.Mutex
+	applied record.Applied
+	index   uint64
+	queue   chan proposal
+	stopped chan struct{}
+}
+
+type proposal struct {
+	entry []byte
+	done  func(error)
+}
+
+// NewLog returns a log over a state store; it leads at once.
+func NewLog(state *persist.State) *Log {
+	l := &Log{State: state, leader: make(chan bool, 1), queue: make(chan proposal, 16), stopped: make(chan struct{})}
+	if v, ok, err := state.Get(record.AppliedKey()); err != nil {
+		panic(err)
+	} else if ok {
+		if l.applied, err = record.DecodeApplied(v); err != nil {
+			panic(err)
+		}
+		l.index = l.applied.Index
+	}
+	l.leader <- true
+	go l.run()
+	return l
+}
+
+func (l *Log) run() {
+	defer close(l.stopped)
+	for p := range l.queue {
+		l.index++
+		b := l.State.Batch()
+		next, fenced, err := effect.Apply(b, l.Applied(), 0, l.index, 1, p.entry)
+		if err != nil || fenced {
+			panic("shardtest: entry refused: " + errText(err))
+		}
+		if err := b.Commit(); err != nil {
+			panic(err)
+		}
+		l.mu.Lock()
+		l.applied = next
+		l.mu.Unlock()
+		p.done(nil)
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return "fenced"
+	}
+	return err.Error()
+}
+
+// Propose implements shard.Log.
+func (l *Log) Propose(entry []byte, done func(error)) { l.queue <- proposal{entry, done} }
+
+// Applied implements shard.Log.
+func (l *Log) Applied() record.Applied {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.applied
+}
+
+// Leadership implements shard.Log.
+func (l *Log) Leadership() <-chan bool { return l.leader }
+
+// Barrier implements shard.Log.
+func (l *Log) Barrier() error { return nil }
+
+// Close ends the log's goroutine; the shard must be closed before.
+func (l *Log) Close() {
+	close(l.queue)
+	<-l.stopped
+}
