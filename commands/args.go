@@ -77,7 +77,8 @@ const (
 	groupCond                 // NX XX UPSERT IDEM
 	groupCompare              // GT LT
 	groupExpiry               // TTL EXPIREAT
-	groupLease                // LEASE; NOACK, as what is not leased has no lease
+	groupLease                // LEASE
+	groupNoAck                // NOACK
 	groupPri
 	groupAttempts
 	groupBackoff
@@ -236,14 +237,20 @@ func (c *cursor) parseCounted(word string, width int, max int64) error {
 	return nil
 }
 
+// noToken stands for an integer that no lease ever has.
+const noToken = math.MaxUint64
+
 // parseToken reads a lease's token. Tokens start at 1, so that 0 can stand for *.
 func parseToken(arg []byte) (uint64, error) {
 	if isStar(arg) {
 		return 0, nil
 	}
 	n, ok := parseInt(arg)
-	if !ok || n < 1 {
+	if !ok {
 		return 0, errf("ERR value is not an integer or out of range: token %s, use the one that came with the job, or *", quote(arg))
+	}
+	if n < 1 {
+		return noToken, nil
 	}
 	return uint64(n), nil
 }

@@ -154,8 +154,10 @@ func parseClientList(args [][]byte, _ *Limits) (Request, error) {
 		return r, nil
 	case len(args) == 4 && isKeyword(args[2], "type"):
 		var err error
-		r.Filter.Type, err = parseClientType(args[3])
-		return r, err
+		if r.Filter.Type, err = parseClientType(args[3]); err != nil {
+			return nil, err
+		}
+		return r, nil
 	case len(args) > 3 && isKeyword(args[2], "id"):
 		for _, arg := range args[3:] {
 			id, err := parseClientID(arg)

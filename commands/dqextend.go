@@ -1,7 +1,5 @@
 package commands
 
-import "time"
-
 var dqextend = Command{
 	Name: "dqextend", Arity: 5, Flags: []string{"write", "fast"},
 	FirstKey: 1, LastKey: 1, Step: 1,
@@ -55,7 +53,7 @@ func parseExtend(args [][]byte, lim *Limits) (Request, error) {
 func parseExtension(arg []byte, lim *Limits) (int64, error) {
 	ns, err := parseDuration("the lease", arg, lim)
 	if err == nil && ns < lim.LeaseMin {
-		return 0, errf("BADTIME the lease %s is too short: use at least %v, or DQNACK to give the job back", quote(arg), time.Duration(lim.LeaseMin))
+		return 0, errf("BADTIME the lease %s is too short: use at least %s, or DQNACK to give the job back", quote(arg), formatDuration(lim.LeaseMin))
 	}
 	return ns, err
 }

@@ -105,7 +105,7 @@ func parseBatchJob(job *NewJob, p *addParser, id, payload, due []byte) (err erro
 	}
 	if len(due) > 0 && due[0] == '+' {
 		job.Due.Kind = DueDelay
-		job.Due.Ns, err = parseDuration("due +", due[1:], p.lim)
+		job.Due.Ns, err = parseDuration("due", due[1:], p.lim)
 	} else {
 		job.Due.Kind = DueAt
 		job.Due.Ns, err = parseTime("due", due)

@@ -3,6 +3,7 @@ package commands
 import (
 	"bytes"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -143,12 +144,31 @@ func parseTime(what string, arg []byte) (int64, error) {
 			return 0, badTime(what, arg)
 		}
 	} else if 0 <= n && n < minBareMs {
-		return 0, errf("BADTIME %d looks like seconds: write %ds or %d000", n, n, n)
+		return 0, looksLikeSeconds(what, n)
 	}
 	if n < 0 || n > math.MaxInt64/unit {
 		return 0, errf("BADTIME %s %s is too far ahead", what, quote(arg))
 	}
 	return n * unit, nil
+}
+
+// looksLikeSeconds refuses a bare integer below minBareMs, with a hint that is
+// not refused in its turn.
+func looksLikeSeconds(what string, n int64) Error {
+	switch {
+	case n > math.MaxInt64/nsPerS:
+		return errf("BADTIME %d looks like seconds: write %dms if it is milliseconds", n, n)
+	case n >= minBareMs/1000:
+		return errf("BADTIME %d looks like seconds: write %ds or %d000", n, n, n)
+	}
+	duration := "DELAY "
+	switch what {
+	case "EXPIREAT":
+		duration = "TTL "
+	case "due":
+		duration = "+"
+	}
+	return errf("BADTIME %d looks like seconds: write %ds for a Unix time, or %s%d for a duration in ms", n, n, duration, n)
 }
 
 func parseRFC3339(what string, arg []byte) (int64, error) {
@@ -198,9 +218,22 @@ func parseLease(arg []byte, lim *Limits) (int64, error) {
 		return 0, err
 	}
 	if ns < lim.LeaseMin || ns > lim.LeaseMax {
-		return 0, errf("BADTIME LEASE %s is out of range: use %v to %v", quote(arg), time.Duration(lim.LeaseMin), time.Duration(lim.LeaseMax))
+		return 0, errf("BADTIME LEASE %s is out of range: use %s to %s", quote(arg), formatDuration(lim.LeaseMin), formatDuration(lim.LeaseMax))
 	}
 	return ns, nil
+}
+
+// formatDuration writes a duration for people, as parseDuration reads it if it
+// has no fraction: 12h, not 12h0m0s.
+func formatDuration(ns int64) string {
+	s := time.Duration(ns).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
 }
 
 // parseDue reads the value of the option "delay" or "at".

@@ -13,8 +13,8 @@ import (
 // exitCode tells a supervisor that the disk failed (EX_SOFTWARE).
 const exitCode = 70
 
-// exitOnFault is the default Fatal hook.
-func exitOnFault(err error) {
+// ExitOnFault is the default Fatal hook: it reports the error and ends the process.
+func ExitOnFault(err error) {
 	fmt.Fprintf(os.Stderr, "dqd: fatal storage error, the process ends: %v\n", err)
 	os.Exit(exitCode)
 }
@@ -33,7 +33,7 @@ type fault struct {
 
 func newFault(hook func(error)) *fault {
 	if hook == nil {
-		hook = exitOnFault
+		hook = ExitOnFault
 	}
 	return &fault{hook: hook, failed: make(chan struct{})}
 }

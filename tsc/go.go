@@ -1,48 +1,81 @@
 package tsc
 
 import (
-	"math"
 	"sync"
 	"time"
 )
 
-// Go is a Source on Go's own clock and timers: virtual inside a testing/synctest
-// bubble.
-type Go struct{ origin time.Time }
+// Go is package time as a Source, and so virtual time inside a testing/synctest
+// bubble. Outside one its alarms are late by up to a millisecond.
+type Go struct{ start time.Time }
 
-// NewGo returns a Go source whose Mono begins at 1.
-func NewGo() *Go { return &Go{origin: time.Now().Add(-1)} }
+// NewGo returns a source whose Mono counts from 0, now.
+func NewGo() *Go { return &Go{time.Now()} }
 
-// Mono implements Source.
-func (g *Go) Mono() int64 { return int64(time.Since(g.origin)) }
-
-// Wall implements Source.
+func (g *Go) Mono() int64 { return int64(time.Since(g.start)) }
 func (g *Go) Wall() int64 { return time.Now().UnixNano() }
 
-// NewAlarm implements Source.
+// Info names the source.
+func (g *Go) Info() Info { return Info{Source: "go"} }
+
 func (g *Go) NewAlarm(fire func()) Alarm {
-	a := &goAlarm{clock: g, at: math.MaxInt64}
-	a.timer = time.AfterFunc(math.MaxInt64, fire)
-	a.timer.Stop()
+	a := &goAlarm{source: g, fire: fire, at: Never}
+	a.timer = time.AfterFunc(Never, a.run)
 	return a
 }
 
 type goAlarm struct {
-	clock *Go
-	mu    sync.Mutex
-	at    int64
+	source *Go
+	fire   func()
+	firing sync.Mutex // held while fire runs
+
+	mu    sync.Mutex // guards what follows
+	at    int64      // Never = not set
 	timer *time.Timer
+	dead  bool
 }
 
 func (a *goAlarm) Set(at int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.at = at
-	if at == math.MaxInt64 {
-		a.timer.Stop()
+	if at == a.at || a.dead {
 		return
 	}
-	a.timer.Reset(time.Duration(at - a.clock.Mono()))
+	a.at = at
+	a.timer.Stop()
+	if at != Never {
+		a.timer.Reset(time.Duration(at - a.source.Mono()))
+	}
 }
 
-func (a *goAlarm) Stop() { a.Set(math.MaxInt64) }
+// run is called by the timer, on a goroutine of its own.
+func (a *goAlarm) run() {
+	a.firing.Lock()
+	defer a.firing.Unlock()
+	if a.due() {
+		a.fire()
+	}
+}
+
+func (a *goAlarm) due() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.dead || a.at == Never {
+		return false
+	}
+	if left := a.at - a.source.Mono(); left > 0 { // it was set anew while the timer fired
+		a.timer.Reset(time.Duration(left))
+		return false
+	}
+	a.at = Never
+	return true
+}
+
+func (a *goAlarm) Stop() {
+	a.mu.Lock()
+	a.dead = true
+	a.timer.Stop()
+	a.mu.Unlock()
+	a.firing.Lock() // wait for fire
+	a.firing.Unlock()
+}

@@ -55,6 +55,9 @@ func (w *Wheel) check() error {
 			return fmt.Errorf("list %d: %d timers, last chunk %d, but %+v, empty %v", r, length, last, l, w.slots.empty(r))
 		}
 	}
+	if first, ok := w.slots.first(w.cursor); ok && first != w.slots.find(w.cursor) {
+		return fmt.Errorf("the first slot is %+v, remembered %+v", w.slots.find(w.cursor), first)
+	}
 	if dead != w.dead || len(seen)-dead != w.live {
 		return fmt.Errorf("found %d pending and %d dead, should be %d and %d", len(seen)-dead, dead, w.live, w.dead)
 	}

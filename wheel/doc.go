@@ -33,8 +33,8 @@
 //     garbage collector never looks inside, and moving a slot's timers reads
 //     memory in a row.
 //   - Cancel touches nothing but 4 bytes in a table of generations. The entry
-//     stays until its slot is moved, or until a sweep, of which every Cancel
-//     does a little when the dead outnumber the pending. Doubly linked lists,
+//     stays until its slot is moved, or until memory would grow and the dead
+//     outnumber the pending: then Adds sweep, a chunk at a time. Doubly linked lists,
 //     whose Cancel leaves nothing behind, were tried: two to eight times as slow at a
 //     million timers, for their cache misses.
 //

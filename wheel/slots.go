@@ -11,8 +11,15 @@ const (
 
 // slots are the lists of all levels, and the bitmaps that find the next one.
 type slots struct {
-	occupied [slotCount / 64]uint64 // bit r: list r is not empty
 	lists    [slotCount]list
+	occupied [slotCount / 64]uint64 // bit r: list r is not empty
+	words    [Levels]uint8          // bit i: word i of the level in occupied is not 0
+	levels   uint8                  // bit l: words[l] is not 0
+
+	// What first has found. It depends on occupied alone, as the cursor passes
+	// no occupied slot; whatever changes occupied sets stale.
+	found slot
+	stale bool
 }
 
 // list is a queue of timers in chunks, none of them empty.
@@ -56,6 +63,9 @@ func (ss *slots) push(cs *chunks, level int, due int64, id ID) {
 		if c, p = cs.alloc(); l.tail == 0 {
 			l.head = c
 			ss.occupied[r/64] |= 1 << (r % 64)
+			ss.words[level] |= 1 << (r / 64 % ringWords)
+			ss.levels |= 1 << level
+			ss.stale = true
 		} else {
 			cs.at(l.tail).next = c
 		}
@@ -85,46 +95,56 @@ func (ss *slots) remove(cs *chunks, ring, prev, c uint32) {
 	if l.tail == c {
 		l.tail = prev
 	}
-	if l.head == 0 {
-		ss.occupied[ring/64] &^= 1 << (ring % 64)
-	}
 	cs.free(c, p)
+	if l.head != 0 {
+		return
+	}
+	ss.stale = true
+	level := ring >> ringBits
+	if ss.occupied[ring/64] &^= 1 << (ring % 64); ss.occupied[ring/64] == 0 {
+		if ss.words[level] &^= 1 << (ring / 64 % ringWords); ss.words[level] == 0 {
+			ss.levels &^= 1 << level
+		}
+	}
 }
 
 // first returns the occupied slot that starts first. Of slots that start
 // together it is the highest, which has to be emptied before the cursor may
 // enter the lower ones.
 func (ss *slots) first(cursor int64) (s slot, ok bool) {
-	for level := range Levels {
-		number := cursor >> (level * slotBits)
-		ahead, found := ss.ahead(level, uint32(number)%ringSize)
-		if !found {
-			continue
-		}
-		if c := ss.at(level, number+ahead); !ok || c.start <= s.start {
-			c.split = ok && s.start <= c.end()
-			s, ok = c, true
-		}
+	if ss.stale {
+		ss.found, ss.stale = ss.find(cursor), false
 	}
-	return s, ok
+	return ss.found, ss.levels != 0
 }
 
-// ahead returns how many slots after position from, within a level's ring, the
-// next occupied one is.
-func (ss *slots) ahead(level int, from uint32) (int64, bool) {
+func (ss *slots) find(cursor int64) (s slot) {
+	s.start = never
+	for left := ss.levels; left != 0; left &= left - 1 {
+		level := bits.TrailingZeros8(left)
+		number := cursor >> (level * slotBits)
+		c := ss.at(level, number+ss.ahead(level, uint32(number)%ringSize))
+		if c.start <= s.start {
+			c.split = s.start <= c.end()
+			s = c
+		}
+	}
+	return s
+}
+
+// ahead returns how many slots after position from, within a ring that is not
+// empty, the next occupied one is.
+func (ss *slots) ahead(level int, from uint32) int64 {
 	words := (*[ringWords]uint64)(ss.occupied[level*ringWords:])
 	// The slot at from is empty (invariant 2), so its bit need not be masked
 	// off, and the bits before it in its word belong to the far end.
-	at := from / 64
+	at := from / 64 % ringWords
 	if b := words[at] >> (from % 64); b != 0 {
-		return int64(bits.TrailingZeros64(b)), true
+		return int64(bits.TrailingZeros64(b))
 	}
-	for n := uint32(1); n <= ringWords; n++ {
-		if b := words[(at+n)%ringWords]; b != 0 {
-			return int64(n*64) - int64(from%64) + int64(bits.TrailingZeros64(b)), true
-		}
-	}
-	return 0, false
+	n := 1 + uint32(bits.TrailingZeros8(bits.RotateLeft8(ss.words[level], -int(at)-1)))
+	b := words[(at+n)%ringWords]
+	return int64(n*64) - int64(from%64) + int64(bits.TrailingZeros64(b))
 }
 
 // next returns the first occupied list from ring index r on, or slotCount.

@@ -1,26 +1,21 @@
 package wheel
 
-const (
-	// deadSlack is how many cancelled timers are left alone in any case:
-	// sweeping for a few is not worth it. 64 KiB.
-	deadSlack = 4096
+// deadSlack is how many cancelled timers are left alone in any case: sweeping
+// for a few is not worth it. 64 KiB.
+const deadSlack = 4096
 
-	// sweepEvery is the number of Cancels in which one chunk is swept, while
-	// there is something to sweep.
-	sweepEvery = 8
-)
-
-// sweep collects what is left of cancelled timers. When they outnumber the
-// pending ones it walks through all lists once, a chunk with every eighth
-// Cancel: 5 entries for each, so that the dead never come to much more than
-// the pending, and a Cancel pays for looking at about two entries on average.
+// sweep collects what is left of cancelled timers, but only when memory would
+// grow otherwise: a wheel keeps its memory, so until then there is nothing to
+// gain. When an Add finds no free ID and the dead outnumber the pending, a walk
+// through all lists begins, in which every such Add does one chunk. That frees
+// some 20 IDs, for which the next 20 Adds have nothing to do. So an Add pays
+// for looking at two entries on average, and a Cancel for nothing.
 type sweep struct {
 	ring       uint32 // the list being walked through; slotCount between walks
 	prev, next uint32 // in it: the last chunk looked at, the next one; or 0
-	cancels    uint32
 }
 
-// sweepSome does a Cancel's share.
+// sweepSome does an Add's share.
 func (w *Wheel) sweepSome() {
 	s := &w.sweep
 	if s.ring == slotCount {
@@ -28,12 +23,8 @@ func (w *Wheel) sweepSome() {
 			return
 		}
 		w.sweepFront()
-		*s = sweep{ring: w.slots.next(0)}
-		s.next = w.slots.headOf(s.ring)
-		return
-	}
-	if s.cancels++; s.cancels%sweepEvery != 0 {
-		return
+		s.ring = w.slots.next(0)
+		s.prev, s.next = 0, w.slots.headOf(s.ring)
 	}
 	if s.next == 0 {
 		s.ring = w.slots.next(s.ring + 1)

@@ -35,6 +35,8 @@ const (
 	// Some 10 µs, 50 at most.
 	cascadeBudget   = 512
 	cascadePerTimer = 4
+
+	never = math.MaxInt64
 )
 
 // Wheel holds pending timers. Its invariants:
@@ -95,6 +97,9 @@ func (w *Wheel) Occupancy() [Levels]int { return w.slots.occupancy() }
 // legal: the next Expire returns it. Timers with the same due expire in order
 // of Add.
 func (w *Wheel) Add(due int64) Timer {
+	if w.ids.stack == 0 {
+		w.sweepSome()
+	}
 	t := w.ids.alloc(&w.chunks)
 	if due <= w.cursor {
 		w.front.push(due, t.ID)
@@ -114,7 +119,6 @@ func (w *Wheel) Cancel(t Timer) bool {
 	}
 	w.live--
 	w.dead++
-	w.sweepSome()
 	return true
 }
 
@@ -164,7 +168,7 @@ func (w *Wheel) Expire(now int64, limit int, out []Timer) []Timer {
 			break
 		}
 		s, at := w.early(first)
-		if at > w.now {
+		if at == never || at > w.now {
 			break
 		}
 		if s == first { // so nothing is pending before it
@@ -248,7 +252,7 @@ func (w *Wheel) take(ring uint32, n int, give func(due int64, id ID)) int {
 // time from which on it is; never if there is none. So a crowd is ready when its
 // moment comes, and the first timer of a slot does not wait for the last.
 func (w *Wheel) early(first slot) (s slot, at int64) {
-	const lead, never = 1 << (frontLevel * slotBits), math.MaxInt64
+	const lead = 1 << (frontLevel * slotBits)
 	at = never
 	if 0 < first.level && first.level <= frontLevel && w.long(first) {
 		s, at = first, first.start-lead
@@ -278,7 +282,7 @@ func (w *Wheel) Next() (due int64, ok bool) {
 	if w.live == 0 {
 		return 0, false
 	}
-	due = math.MaxInt64
+	due = never
 	if len(w.front.heap) > 0 {
 		due = w.front.heap[0].due
 	}

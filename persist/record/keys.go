@@ -137,9 +137,9 @@ func (w *WakeValue) AppendRecordKey(dst []byte, seq uint64) []byte {
 }
 
 // AppendDelayedKey appends a key of a queue's delayed index; its value is the id.
-func AppendDelayedKey(dst []byte, q uint32, due Instant, seq uint64) []byte {
+func AppendDelayedKey(dst []byte, q uint32, due Instant, pri uint8, seq uint64) []byte {
 	dst = append(be32(append(dst, delayedPrefix), q), byte(due.Domain))
-	return be64(be64(dst, uint64(due.Ns)), seq)
+	return be64(append(be64(dst, uint64(due.Ns)), pri), seq)
 }
 
 // AppendDelayedPrefix appends what the delayed keys of a queue in one domain begin with.
@@ -148,12 +148,12 @@ func AppendDelayedPrefix(dst []byte, q uint32, d Domain) []byte {
 }
 
 // ParseDelayedKey takes a key of the delayed index apart.
-func ParseDelayedKey(k []byte) (q uint32, due Instant, seq uint64, ok bool) {
-	if len(k) != 22 || k[0] != delayedPrefix {
-		return 0, Instant{}, 0, false
+func ParseDelayedKey(k []byte) (q uint32, due Instant, pri uint8, seq uint64, ok bool) {
+	if len(k) != 23 || k[0] != delayedPrefix {
+		return 0, Instant{}, 0, 0, false
 	}
 	due, ok = parseInstant(k[5:])
-	return binary.BigEndian.Uint32(k[1:]), due, binary.BigEndian.Uint64(k[14:]), ok
+	return binary.BigEndian.Uint32(k[1:]), due, k[14], binary.BigEndian.Uint64(k[15:]), ok
 }
 
 // AppendReadyKey appends a key of a queue's ready index; its value is the id.

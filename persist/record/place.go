@@ -66,7 +66,7 @@ func (p *Place) AppendWakeValue(dst []byte) []byte {
 func (p *Place) AppendOrderKey(dst []byte) []byte {
 	switch p.State {
 	case Delayed:
-		return AppendDelayedKey(dst, p.Queue, p.Due, p.Seq)
+		return AppendDelayedKey(dst, p.Queue, p.Due, p.Pri, p.Seq)
 	case Ready:
 		return AppendReadyKey(dst, p.Queue, p.Pri, p.Due.Ns, p.Seq)
 	case Dead:

@@ -40,7 +40,7 @@ import (
 //	1   flags: state in the low 3 bits (0 = there was no job: nothing follows), see below
 //	uv  seq    unless sameSeq
 //	8   wake   if hasWake
-//	1   pri    if ready
+//	1   pri    if delayed or ready
 //	8   due    if delayed or ready
 //	8   died   if dead
 const version = 1
@@ -246,10 +246,8 @@ func appendPlace(dst []byte, p *record.Place, same bool) []byte {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(p.Wake.Ns))
 	}
 	switch p.State {
-	case record.Ready:
+	case record.Ready, record.Delayed:
 		dst = binary.BigEndian.AppendUint64(append(dst, p.Pri), uint64(p.Due.Ns))
-	case record.Delayed:
-		dst = binary.BigEndian.AppendUint64(dst, uint64(p.Due.Ns))
 	case record.Dead:
 		dst = binary.BigEndian.AppendUint64(dst, uint64(p.Died))
 	}
@@ -350,10 +348,8 @@ func (r *reader) place(q uint32, id []byte, now *record.Place) (p record.Place) 
 	}
 	p.Due.Domain = domain(flags & dueWall)
 	switch p.State {
-	case record.Ready:
+	case record.Ready, record.Delayed:
 		p.Pri = r.byte()
-		p.Due.Ns = r.time()
-	case record.Delayed:
 		p.Due.Ns = r.time()
 	case record.Leased:
 	case record.Dead:

@@ -191,7 +191,8 @@ func (f *Framer) digit(c byte) (done, valid bool) {
 }
 
 // hardArgs and hardBulk are the limits beyond which a length is wrong for
-// everybody. Before AUTH what lies between them and the limit has its own text.
+// everybody. Before AUTH what lies between them and the limit has its own text;
+// for lengths Redis's own maximum divides the two.
 func (f *Framer) hardArgs() int {
 	if f.Limits.Unauthenticated {
 		return DefaultLimits().Args
@@ -201,7 +202,7 @@ func (f *Framer) hardArgs() int {
 
 func (f *Framer) hardBulk() int {
 	if f.Limits.Unauthenticated {
-		return DefaultLimits().Bulk
+		return 512 << 20
 	}
 	return f.Limits.Bulk
 }

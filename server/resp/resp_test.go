@@ -107,7 +107,8 @@ func TestFramerRefuses(t *testing.T) {
 		{closed, "*65537\r\n", "invalid multibulk length"},
 		{closed, "*1\r\n$16384\r\n", ""},
 		{closed, "*1\r\n$16385\r\n", "unauthenticated bulk length"},
-		{closed, "*1\r\n$16777217\r\n", "invalid bulk length"},
+		{closed, "*1\r\n$536870912\r\n", "unauthenticated bulk length"},
+		{closed, "*1\r\n$536870913\r\n", "invalid bulk length"},
 	} {
 		steps := []int{1, 2, 3, 7, len(c.in)}
 		if len(c.in) > 1<<20 {

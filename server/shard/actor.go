@@ -119,6 +119,13 @@ func (s *Shard) lead() {
 	totals, queues := sumQueues(store)
 	s.memory = evaluate.NewMemory(store, applied, totals, queues)
 	s.publish()
+	s.mu.Lock()
+	serving := s.serving
+	s.serving = nil
+	s.mu.Unlock()
+	if serving != nil {
+		serving()
+	}
 	s.opt.Logger.Info("serving", "jobs", totals.Live(), "dead", totals.Dead, "queues", queues, "index", applied.Index)
 }
 
@@ -347,9 +354,10 @@ func (s *Shard) stamp() (now evaluate.Now, stepped bool) {
 // setAlarm asks to be woken when the next wake-up, deadline or look at the clock is due.
 func (s *Shard) setAlarm() {
 	m := s.memory
-	at := min(s.timeline.last+clockTick, m.Windows[record.Progress].Next(), m.SweepAt())
+	at := min(m.Windows[record.Progress].Next(), m.SweepAt())
 	if wall := m.Windows[record.Wall].Next(); wall != math.MaxInt64 {
-		at = min(at, wall-s.timeline.offset)
+		// The offset may change while the shard sleeps: look at the clock now and then.
+		at = min(at, wall-s.timeline.offset, s.timeline.last+clockTick)
 	}
 	if next, ok := m.Waiters.Next(); ok {
 		at = min(at, next)

@@ -66,7 +66,7 @@ const (
 	inboxBytes = 64 << 20
 )
 
-// clockTick is how often the wall clock is looked at when nothing else happens.
+// clockTick is how often the wall clock is looked at while AT jobs wait.
 const clockTick = int64(time.Second)
 
 // Shard is one Raft group's queue. Its goroutine, the actor, owns everything
@@ -85,7 +85,8 @@ type Shard struct {
 	// those of the next one.
 	deliverMu sync.Mutex
 
-	gauges atomic.Pointer[Gauges]
+	gauges  atomic.Pointer[Gauges]
+	serving func() // see OnServing; guarded by mu
 	bytes  atomic.Int64 // of the calls in the inbox and in todo
 
 	// ---- the actor's own ----
@@ -199,6 +200,19 @@ func (s *Shard) Undelivered(c *Call) {
 	}
 	s.mu.Unlock()
 	s.poke()
+}
+
+// OnServing has f called, once, when the shard begins to serve, or now if it does.
+func (s *Shard) OnServing(f func()) {
+	s.mu.Lock()
+	if !s.gauges.Load().Leading {
+		s.serving = f
+		f = nil
+	}
+	s.mu.Unlock()
+	if f != nil {
+		f()
+	}
 }
 
 // Gauges returns the numbers as of the latest batch.

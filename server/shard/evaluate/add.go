@@ -215,7 +215,6 @@ func (b *Batch) accept(q *queue, n *commands.NewJob, o *commands.AddOptions) com
 	}
 	if j != nil { // UPSERT, XX
 		b.forget(q, id)
-		rec.Created = j.is.Created
 		rec.Token = j.is.Token
 		j.bodyChanged = true
 	} else {
@@ -231,7 +230,7 @@ func (b *Batch) accept(q *queue, n *commands.NewJob, o *commands.AddOptions) com
 func (b *Batch) countTTL(rec *record.Job) {
 	if rec.TTL != 0 {
 		from := rec.Due
-		if b.now.reached(from) {
+		if from.Ns < b.now.In(from.Domain) {
 			from = record.Instant{Domain: record.Progress, Ns: b.now.Progress}
 		}
 		rec.Expire = record.Instant{Domain: from.Domain, Ns: from.Ns + rec.TTL}

@@ -12,7 +12,7 @@ var errBadSweepKey = errors.New("a sweep key of the IDEM memory does not parse")
 
 // remember keeps the IDEM request of a job that leaves the living, if its time is not over.
 func (b *Batch) remember(q *queue, rec *record.Job) {
-	if !rec.State.Live() || rec.Idem == (record.Digest{}) {
+	if rec.State == record.Dead || rec.Idem == (record.Digest{}) {
 		return
 	}
 	until := rec.IdemAt + q.set.IdemMemory

@@ -1,10 +1,13 @@
 package evaluate
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 
 	"dqd/commands"
 	"dqd/persist/record"
+	"dqd/server/shard/dispatch"
 )
 
 // get evaluates DQGET: the live job, else the newest dead one.
@@ -63,7 +66,8 @@ func (b *Batch) length(r *commands.Len) commands.Reply {
 }
 
 // peek evaluates DQPEEK: ready jobs, then delayed ones, in the order in which
-// they would leave. It reads the indexes, so it needs a boundary.
+// they would leave; leased ones in no order, dead ones in order of death. It
+// reads the indexes, so it needs a boundary.
 func (b *Batch) peek(r *commands.Peek) commands.Reply {
 	q := b.queueNamed(r.Queue)
 	out := commands.Peeked{}
@@ -72,29 +76,69 @@ func (b *Batch) peek(r *commands.Peek) commands.Reply {
 	}
 	b.needBoundary()
 	room := b.limit.ReplyMax
-	yield := func(key, id []byte) bool {
+	show := func(j *job) bool {
 		if len(out) == r.Count {
 			return false
 		}
-		j := b.find(q, id)
-		if j == nil {
-			corrupt(fmt.Errorf("index key %x has no job", key))
-		}
 		body := b.body(j)
-		if room -= len(id) + len(body.Payload) + 64; room < 0 && len(out) > 0 {
+		if room -= len(j.is.ID) + len(body.Payload) + 64; room < 0 && len(out) > 0 {
 			return false
 		}
 		out = append(out, commands.PeekedJob{ID: j.is.ID, Payload: body.Payload, Due: b.now.shown(j.is.Due), Attempt: int(j.is.Attempt)})
 		return true
 	}
-	if r.State == 0 || r.State == record.Ready {
-		lo := record.AppendReadyPrefix(nil, q.Number)
-		b.Store.Scan(lo, record.PrefixEnd(lo), yield)
+	showID := func(key, id []byte) bool {
+		j := b.find(q, id)
+		if j == nil {
+			corrupt(fmt.Errorf("index key %x has no job", key))
+		}
+		return show(j)
 	}
-	if r.State == 0 || r.State == record.Delayed {
-		b.scanDelayed(q, yield)
+	switch r.State {
+	case 0:
+		b.scan(record.AppendReadyPrefix(nil, q.Number), showID)
+		b.scanDelayed(q, showID)
+	case record.Ready:
+		b.scan(record.AppendReadyPrefix(nil, q.Number), showID)
+	case record.Delayed:
+		b.scanDelayed(q, showID)
+	case record.Leased:
+		b.scanLeased(q, show)
+	case record.Dead:
+		b.scan(record.AppendDeadOrderPrefix(nil, q.Number), func(key, id []byte) bool {
+			_, died, seq, _ := record.ParseDeadOrderKey(key)
+			j := b.deadAt(q, dispatch.Hint{ID: string(id), Died: died, Seq: seq})
+			if j == nil {
+				corrupt(fmt.Errorf("index key %x has no job", key))
+			}
+			return show(j)
+		})
 	}
 	return out
+}
+
+// scan reads all keys with a prefix.
+func (b *Batch) scan(prefix []byte, fn func(key, value []byte) bool) {
+	b.Store.Scan(prefix, record.PrefixEnd(prefix), fn)
+}
+
+// scanLeased yields the queue's leased jobs. They have no index of their own: it
+// would be written with every lease, and is read by people only.
+func (b *Batch) scanLeased(q *queue, yield func(*job) bool) {
+	left := q.Leased
+	b.scan(record.AppendJobPrefix(nil, q.Number), func(key, value []byte) bool {
+		if left == 0 {
+			return false
+		}
+		_, id, _ := record.ParseJobKey(key)
+		rec, err := record.DecodeJob(q.Number, bytes.Clone(id), bytes.Clone(value))
+		corrupt(err)
+		if rec.State != record.Leased {
+			return true
+		}
+		left--
+		return yield(&job{q: q, was: rec, is: rec})
+	})
 }
 
 // delayedPage is how many keys of each timeline are merged at a time.
@@ -105,7 +149,11 @@ func (b *Batch) scanDelayed(q *queue, yield func(key, id []byte) bool) {
 	type entry struct {
 		key, id []byte
 		at      int64
+		pri     uint8
 		seq     uint64
+	}
+	before := func(a, b *entry) bool {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.pri, b.pri), cmp.Compare(a.seq, b.seq)) < 0
 	}
 	var pages [2][]entry
 	var from [2][]byte
@@ -121,13 +169,13 @@ func (b *Batch) scanDelayed(q *queue, yield func(key, id []byte) bool) {
 				from[d] = append([]byte(nil), key...)
 				return false
 			}
-			_, due, seq, ok := record.ParseDelayedKey(key)
+			_, due, pri, seq, ok := record.ParseDelayedKey(key)
 			if !ok {
 				corrupt(fmt.Errorf("delayed key %x does not parse", key))
 			}
 			pages[d] = append(pages[d], entry{
 				key: append([]byte(nil), key...), id: append([]byte(nil), id...),
-				at: b.now.shown(due), seq: seq,
+				at: b.now.shown(due), pri: pri, seq: seq,
 			})
 			return true
 		})
@@ -142,7 +190,7 @@ func (b *Batch) scanDelayed(q *queue, yield func(key, id []byte) bool) {
 		switch p, w := pages[0], pages[1]; {
 		case len(p) == 0 && len(w) == 0:
 			return
-		case len(p) == 0, len(w) > 0 && (w[0].at < p[0].at || w[0].at == p[0].at && w[0].seq < p[0].seq):
+		case len(p) == 0, len(w) > 0 && before(&w[0], &p[0]):
 			d = 1
 		}
 		e := pages[d][0]
@@ -219,7 +267,7 @@ func (b *Batch) queueAges(s *commands.QueueStats, q *queue) {
 	for d := range 2 {
 		prefix := record.AppendDelayedPrefix(nil, q.Number, record.Domain(d))
 		b.Store.Scan(prefix, record.PrefixEnd(prefix), func(key, _ []byte) bool {
-			_, due, _, _ := record.ParseDelayedKey(key)
+			_, due, _, _, _ := record.ParseDelayedKey(key)
 			at := b.now.shown(due)
 			if s.NextDue == 0 || at < s.NextDue {
 				s.NextDue = at

@@ -46,11 +46,16 @@ func (b *Batch) settle(j *job, rec *record.Job) {
 	}
 }
 
+// frozen returns an instant as wall time, where no later step of the clock moves it.
+func (b *Batch) frozen(t record.Instant) record.Instant {
+	return record.Instant{Domain: record.Wall, Ns: b.now.shown(t)}
+}
+
 // ready makes a due job ready. Its due time is history now, so it is frozen on
 // the wall timeline: the order of the ready index never changes.
 func (b *Batch) ready(j *job, rec *record.Job) {
 	rec.State = record.Ready
-	rec.Due = record.Instant{Domain: record.Wall, Ns: b.now.shown(rec.Due)}
+	rec.Due = b.frozen(rec.Due)
 	rec.Wake = rec.Expire
 	b.change(j, rec)
 }
@@ -76,6 +81,7 @@ func (b *Batch) end(j *job, rec *record.Job) {
 func (b *Batch) die(j *job, rec *record.Job, cause record.Cause) {
 	b.remember(j.q, rec)
 	rec.State = record.Dead
+	rec.Due = b.frozen(rec.Due)
 	rec.Cause = cause
 	rec.Died = b.now.Wall()
 	rec.Wake = record.Instant{}
@@ -119,7 +125,7 @@ func (b *Batch) lease(j *job, ns int64, worker []byte) {
 func (b *Batch) delivered(j *job, rec *record.Job) {
 	late := max(0, b.now.Wall()-b.now.shown(rec.Due))
 	rec.Attempt++
-	rec.LateUs = late / 1000
+	rec.LateUs = (late + 999) / 1000 // rounded up, as all times are
 	rec.LeasedAt = b.now.Progress
 	b.bump(j.q, delivered, 1)
 	b.deliveries = append(b.deliveries, Delivered{Name: j.q.Name, LateNs: late})

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"dqd/commands"
+	"dqd/persist"
+	"dqd/raftfsm"
+	"dqd/server"
+	"dqd/server/shard"
+	"dqd/server/shard/evaluate"
+	"dqd/tsc"
+)
+
+// node is a running dqd: every part of it, in the order in which they were made.
+type node struct {
+	config    *config
+	clock     tsc.Source
+	server    *server.Server
+	listeners []net.Listener
+	web       net.Listener // nil = off
+	http      *http.Server
+	raft      *raftfsm.Node
+	shard     *shard.Shard
+	failed    chan error // the first listener that fails
+}
+
+// nodeName is the only member of a group of one. The folder remembers it.
+const nodeName = "node-1"
+
+// assemble makes a node from its parts and starts it. The ports come first, so
+// that a taken one is known before the data is touched; clients that connect
+// while the data is loaded wait.
+//
+//	clients → server → shard → raft → log and state store
+//	          ↑ replies  ↑ clock, alarms
+func assemble(c *config, log *slog.Logger) (n *node, err error) {
+	n = &node{config: c, failed: make(chan error, len(c.bind)+1)}
+	defer func() {
+		if err != nil {
+			n.shutdown()
+		}
+	}()
+
+	n.clock = tsc.NewGo()
+
+	limits := commands.DefaultLimits()
+	limits.MaxPayload = int(c.maxPayload)
+	if n.server, err = server.New(server.Options{
+		Password:    c.password,
+		Unprotected: c.unprotected,
+		MaxClients:  c.maxClients,
+		Memory:      c.maxMemory,
+		Arguments:   limits,
+		Wall:        n.clock.Wall,
+		Version:     buildVersion(),
+		Dir:         c.dir,
+		ConfigFile:  c.file,
+		Log:         log,
+	}); err != nil {
+		return nil, err
+	}
+	if n.listeners, err = listen(c.bind, c.port); err != nil {
+		return nil, err
+	}
+	for _, l := range n.listeners {
+		go func() { n.fail(n.server.Serve(l)) }()
+	}
+	if c.httpPort >= 0 {
+		if n.web, err = net.Listen("tcp", net.JoinHostPort(c.httpBind, fmt.Sprint(c.httpPort))); err != nil {
+			return nil, err
+		}
+		n.http = n.server.HTTP()
+		go func() { n.fail(n.http.Serve(n.web)) }()
+	}
+
+	observe := n.server.Observer()
+	if n.raft, err = raftfsm.Open(raftfsm.Options{
+		Dir:    c.dir,
+		NodeID: nodeName,
+		Logger: log,
+		Observe: func(kind raftfsm.ObserveKind, ns int64) {
+			switch kind {
+			case raftfsm.ObserveLogSync:
+				observe.Fsync(ns)
+			case raftfsm.ObserveApply:
+				observe.Apply(ns)
+			}
+		},
+	}); err != nil {
+		return nil, err
+	}
+
+	n.shard = shard.New(shard.Options{
+		Log:   n.raft,
+		State: n.raft.State(),
+		Clock: n.clock,
+		Limits: evaluate.Limits{
+			MaxAhead:  limits.MaxAhead,
+			ReplyMax:  4 << 20,
+			MaxQueues: 1_000_000,
+			MaxWaits:  c.maxClients,
+		},
+		Fatal:   persist.ExitOnFault,
+		Logger:  log,
+		Observe: shard.Observe{Lateness: observe.Lateness, TimerError: observe.TimerError},
+	})
+	n.server.Attach(n.shard)
+	return n, nil
+}
+
+// fail notes that a listener ended without being asked to.
+func (n *node) fail(err error) {
+	if errors.Is(err, server.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
+		return
+	}
+	select {
+	case n.failed <- err:
+	default:
+	}
+}
+
+// shutdown ends the parts in an order in which each finds what it needs: first
+// the clients are answered, then the shard ends, then the log and the store close.
+func (n *node) shutdown() error {
+	var errs []error
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	defer cancel()
+	if n.server != nil {
+		if err := n.server.Shutdown(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("clients: %w", err))
+		}
+	}
+	if n.http != nil {
+		n.http.Close()
+	}
+	closeAll(n.listeners)
+	if n.shard != nil {
+		n.shard.Close()
+	}
+	if n.raft != nil {
+		errs = append(errs, n.raft.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+	"time"
+
+	"dqd/persist"
+)
+
+// shutdownTime is granted to the clients when the process is asked to end.
+const shutdownTime = 10 * time.Second
+
+// serve is the sub-command: it starts a node, says where it listens, and stops it
+// at SIGTERM or SIGINT. A second signal ends the process at once.
+func serve(args []string, stdout, stderr io.Writer) int {
+	c, err := readConfig(args, os.Getenv)
+	switch {
+	case errors.Is(err, errHelp):
+		help(stdout)
+		return exitOK
+	case err != nil:
+		fmt.Fprintf(stderr, "dqd: %v: see dqd help\n", err)
+		return exitUsage
+	}
+	// What is given by the environment is given on purpose. One thread more than
+	// cores lets the timer's thread wait in the kernel without costing a core.
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(c.maxMemory)
+	}
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: c.logLevel}))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+
+	n, err := assemble(c, log)
+	if err != nil {
+		fmt.Fprintf(stderr, "dqd: %v\n", remedy(err, c))
+		return exitFail
+	}
+	n.announce(stdout)
+
+	code := exitOK
+	select {
+	case <-ctx.Done():
+		stop() // a second signal is not caught
+		log.Info("shutting down: clients are served to the end", "at-most", shutdownTime)
+	case err := <-n.failed:
+		log.Error("serving failed", "error", err)
+		code = exitFail
+	}
+	if err := n.shutdown(); err != nil {
+		log.Error("shut down", "error", err)
+		return exitFail
+	}
+	log.Info("ended")
+	return code
+}
+
+// announce says where the node listens and what to type next: for people, and in
+// the last line for programs.
+func (n *node) announce(w io.Writer) {
+	address := n.listeners[0].Addr().String()
+	host, port, _ := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	web := "off"
+	if n.web != nil {
+		web = "http://" + n.web.Addr().String()
+	}
+	dir, err := filepath.Abs(n.config.dir)
+	if err != nil {
+		dir = n.config.dir
+	}
+	fmt.Fprintf(w, "dqd %s serves clients on %s, data in %s\n", buildVersion(), address, dir)
+	if n.web != nil {
+		fmt.Fprintf(w, "metrics and probes on %s (/metrics /livez /readyz)\n", web)
+	}
+	cli := "redis-cli -p " + port
+	if host != "127.0.0.1" {
+		cli = "redis-cli -h " + host + " -p " + port
+	}
+	fmt.Fprintf(w, "try: %s DQADD hello job-1 world DELAY 3s\n     %s DQPOP hello BLOCK 10s\n", cli, cli)
+	fmt.Fprintf(w, "ready resp=%s http=%s pid=%d\n", address, web, os.Getpid())
+}
+
+// listen opens the ports; the first port chosen goes for all addresses.
+func listen(addresses []string, port int) ([]net.Listener, error) {
+	var list []net.Listener
+	for _, a := range addresses {
+		l, err := net.Listen("tcp", net.JoinHostPort(a, strconv.Itoa(port)))
+		if err != nil {
+			closeAll(list)
+			return nil, err
+		}
+		list = append(list, l)
+		port = l.Addr().(*net.TCPAddr).Port
+	}
+	return list, nil
+}
+
+func closeAll[C io.Closer](list []C) {
+	for _, l := range list {
+		l.Close()
+	}
+}
+
+// remedy makes one line of an error at the start: what is wrong and what to do.
+func remedy(err error, c *config) error {
+	var op *net.OpError
+	switch {
+	case errors.As(err, &op) && errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%v is in use by another program: stop it, or choose another port with --port or --http-port (0 = any free one)", op.Addr)
+	case errors.As(err, &op) && errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%v may not be opened by this user: choose a port above 1023 with --port", op.Addr)
+	case errors.As(err, &op) && errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%v is no address of this machine: choose another with --bind", op.Addr)
+	case errors.Is(err, persist.ErrLocked):
+		return fmt.Errorf("the folder %s is in use by another dqd: stop it, or choose another folder with --dir", c.dir)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%w: the folder and what is in it must belong to this user; choose another with --dir", err)
+	}
+	return err
+}

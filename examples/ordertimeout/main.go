@@ -1,0 +1,95 @@
+// Command ordertimeout is a small shop on dqd: an order that is not paid in
+// time is cancelled.
+//
+//	go run ./cmd/dqd serve                     # in one terminal
+//	go run ./examples/ordertimeout             # in another
+//
+// It plays three orders. The first is paid, which cancels its timer. The second
+// is not paid; the worker that takes it crashes, and another takes it over. The
+// third is not paid and is cancelled by a worker that is well.
+//
+// shop.go places and pays orders, worker.go cancels the unpaid ones: these two
+// are what a real shop would have.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func main() {
+	log.SetFlags(0)
+	var (
+		addr      = flag.String("addr", "127.0.0.1:7711", "address of dqd")
+		password  = flag.String("password", os.Getenv("DQD_REQUIREPASS"), "its password")
+		queue     = flag.String("queue", "orders", "queue of the orders that wait for payment")
+		payWithin = flag.Duration("pay-within", 3*time.Second, "time to pay an order")
+		lease     = flag.Duration("lease", 2*time.Second, "time that a worker has for an order before another takes over")
+	)
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+
+	// dqd speaks the Redis protocol: any Redis client will do.
+	rdb := redis.NewClient(&redis.Options{Addr: *addr, Password: *password})
+	defer rdb.Close()
+	shop := NewShop(rdb, *queue, *payWithin, *lease)
+	if err := play(ctx, shop, &redis.Options{Addr: *addr, Password: *password}); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// play is the story of the three orders.
+func play(ctx context.Context, shop *Shop, server *redis.Options) error {
+	for _, id := range []string{"order-1", "order-2", "order-3"} {
+		if err := shop.Place(ctx, Order{ID: id, Total: 99}); err != nil {
+			return err
+		}
+		fmt.Printf("%s placed, to be paid within %v\n", id, shop.payWithin)
+	}
+
+	paid, err := shop.Pay(ctx, "order-1")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("order-1 paid in time: %v\n", paid)
+
+	// Alice takes the first order that comes due, and crashes: she neither
+	// cancels it nor gives it back.
+	alice := NewWorker("alice", shop, server)
+	alice.handle = func(_ context.Context, job Job) error {
+		fmt.Printf("%s is not paid: taken by alice, who crashes\n", job.ID)
+		return errCrash
+	}
+	if err := alice.Run(ctx); err != errCrash {
+		return fmt.Errorf("alice: %w", err)
+	}
+
+	// Bob takes what comes due, and alice's order when her lease has run out.
+	bob := NewWorker("bob", shop, server)
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	shop.onSettled = func() {
+		if shop.Open() == 0 {
+			done()
+		}
+	}
+	if err := bob.Run(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("bob: %w", err)
+	}
+
+	// Too late: the timer is gone, the order is cancelled.
+	paid, err = shop.Pay(context.Background(), "order-2")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("order-2 paid in time: %v\n", paid)
+	return nil
+}

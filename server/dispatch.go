@@ -1,0 +1,206 @@
+package server
+
+import (
+	"bytes"
+	"time"
+
+	"dqd/commands"
+	"dqd/server/shard"
+)
+
+var (
+	replyPong    = commands.Status("PONG")
+	errNoAuth    = commands.Error("NOAUTH Authentication required.")
+	errLoading   = commands.Error("LOADING dqd is loading its data in memory")
+	errUnblocked = commands.Error("UNBLOCKED client unblocked via CLIENT UNBLOCK")
+)
+
+// dispatch runs one command, or says what it has to wait for first. The job
+// commands become calls; the others are answered here.
+func (c *conn) dispatch(args [][]byte) (need waitFor, stop bool) {
+	if c.frame.Inline && isHTTP(args) {
+		// A browser that was talked into it; what follows may be anything.
+		c.abort(closedHTTP)
+		return waitNothing, true
+	}
+	if !c.authed {
+		row, err := commands.Find(args)
+		if err == nil && !row.Has("no_auth") {
+			err = errNoAuth
+		}
+		if err != nil {
+			return waitNothing, c.answer(row, err.(commands.Error))
+		}
+	}
+	row, request, err := commands.Parse(args, c.srv.opts.Arguments)
+	if _, isMulti := request.(*commands.Multi); c.refused || isMulti || row != nil && row.Name == "multi" {
+		return c.inRefusedMulti(row, request, err)
+	}
+	if err != nil {
+		return waitNothing, c.answer(row, err.(commands.Error))
+	}
+
+	switch r := request.(type) {
+	// These depend on nothing that an earlier command may change.
+	case *commands.Ping:
+		if r.Message == nil {
+			return waitNothing, c.answer(row, replyPong)
+		}
+		return waitNothing, c.answer(row, commands.Bulk(r.Message))
+	case *commands.Echo:
+		return waitNothing, c.answer(row, commands.Bulk(r.Message))
+	case *commands.Select:
+		return waitNothing, c.answer(row, commands.OK)
+	case *commands.Time:
+		return waitNothing, c.answer(row, c.srv.time())
+	case *commands.Exec:
+		return waitNothing, c.answer(row, commands.ErrExecAlone)
+	case *commands.Discard:
+		return waitNothing, c.answer(row, commands.ErrDiscardAlone)
+
+	case *commands.Hello, *commands.Auth, *commands.Quit, *commands.Reset,
+		*commands.Client, *commands.Info, *commands.Config, *commands.CommandQuery:
+		return c.alone(row, request)
+	}
+	return c.call(row, request, args)
+}
+
+// alone runs a local command when all earlier ones are answered (rule 3), and
+// moves its reply on, which may be a large one.
+func (c *conn) alone(row *commands.Command, request commands.Request) (need waitFor, stop bool) {
+	if c.commit(); !c.ready(waitEmpty) {
+		return waitEmpty, false
+	}
+	if c.runLocal(row, request) {
+		return waitNothing, true
+	}
+	return waitNothing, !c.commit()
+}
+
+// runLocal runs a command that concerns the connection or the process.
+func (c *conn) runLocal(row *commands.Command, request commands.Request) (stop bool) {
+	switch r := request.(type) {
+	case *commands.Hello:
+		return c.answer(row, c.hello(r))
+	case *commands.Auth:
+		return c.answer(row, c.auth(r))
+	case *commands.Quit:
+		c.add(entry{reply: commands.OK, row: c.srv.rows[row], done: true, last: true})
+		return true
+	case *commands.Reset:
+		return c.answer(row, c.reset())
+	case *commands.Client:
+		return c.answer(row, c.client(r))
+	case *commands.Info:
+		return c.answer(row, c.srv.info(r))
+	case *commands.Config:
+		return c.answer(row, c.srv.config(r))
+	case *commands.CommandQuery:
+		return c.answer(row, commands.CommandReply(r))
+	}
+	panic("server: no local command")
+}
+
+// answer replies to the framed command. It returns false: the connection goes on.
+func (c *conn) answer(row *commands.Command, r commands.Reply) (stop bool) {
+	c.add(entry{reply: r, row: c.srv.rows[row], done: true})
+	return false
+}
+
+// call makes a call to the shard.
+func (c *conn) call(row *commands.Command, request commands.Request, args [][]byte) (need waitFor, stop bool) {
+	if c.srv.shard.Load() == nil {
+		if !c.loadingOver() {
+			return waitShard, false
+		}
+		c.add(entry{reply: errLoading, row: c.srv.rows[row], done: true, last: true})
+		return waitNothing, true
+	}
+	pop, isPop := request.(*commands.Pop)
+	if isPop && c.eof {
+		return waitNothing, true
+	}
+	blocks := isPop && pop.Block > 0
+	if blocks && cap(c.in.chunk) > chunkMin && !c.frame.Inline {
+		// It may wait for long: let it not keep a large chunk.
+		row, request, _ = commands.Parse(cloneArgs(args), c.srv.opts.Arguments)
+	}
+	c.add(entry{
+		call:  &shard.Call{Request: request, Client: c, Size: c.frame.Len},
+		row:   c.srv.rows[row],
+		block: blocks,
+	})
+	return waitNothing, false
+}
+
+// loadingOver reports whether the wait for the shard has lasted long enough; the
+// first time it starts the clock.
+func (c *conn) loadingOver() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.loading == nil {
+		c.loading = time.AfterFunc(c.srv.opts.LoadingWait, func() {
+			c.mu.Lock()
+			c.late = true
+			c.unpark()
+			c.mu.Unlock()
+		})
+	}
+	return c.late
+}
+
+// inRefusedMulti answers MULTI with an error and everything behind it too, until
+// EXEC or DISCARD. Clients send MULTI, the commands and EXEC in one write: would
+// the commands run, a retry of the whole would double them.
+func (c *conn) inRefusedMulti(row *commands.Command, request commands.Request, err error) (need waitFor, stop bool) {
+	c.refused = true
+	if err != nil {
+		return waitNothing, c.answer(row, err.(commands.Error))
+	}
+	switch request.(type) {
+	case *commands.Multi:
+		return waitNothing, c.answer(row, commands.ErrMulti)
+	case *commands.Exec:
+		c.refused = false
+		return waitNothing, c.answer(row, commands.ErrExecAborted)
+	case *commands.Discard:
+		c.refused = false
+		return waitNothing, c.answer(row, commands.OK)
+	case *commands.Quit, *commands.Reset:
+		return c.alone(row, request)
+	}
+	return waitNothing, c.answer(row, commands.ErrInMulti)
+}
+
+// isHTTP recognises the first line of an HTTP request, or a later one.
+func isHTTP(args [][]byte) bool {
+	switch {
+	case bytes.EqualFold(args[0], []byte("post")), bytes.EqualFold(args[0], []byte("host:")):
+		return true
+	case bytes.EqualFold(args[0], []byte("get")):
+		return len(args) >= 3 && bytes.HasPrefix(args[2], []byte("HTTP/"))
+	}
+	return false
+}
+
+// cloneArgs copies arguments out of the read buffer.
+func cloneArgs(args [][]byte) [][]byte {
+	n := 0
+	for _, a := range args {
+		n += len(a)
+	}
+	buf := make([]byte, 0, n)
+	clone := make([][]byte, len(args))
+	for i, a := range args {
+		begin := len(buf)
+		buf = append(buf, a...)
+		clone[i] = buf[begin:len(buf):len(buf)]
+	}
+	return clone
+}
+
+// time is the reply of TIME: seconds and microseconds, as bulk strings.
+func (s *Server) time() commands.Reply {
+	us := s.opts.Wall() / 1000
+	return commands.Array{bulkInt(us / 1e6), bulkInt(us % 1e6)}
+}

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"dqd/commands"
+	"dqd/server/shard"
+)
+
+// entry is one command of a connection that is not answered yet.
+type entry struct {
+	call  *shard.Call    // at the shard; nil for a command that the server answers
+	reply commands.Reply // of such a command
+	row   *rowCounters   // what counts it; nil = not counted
+	bytes int            // of the request, which stay in use
+	done  bool           // may be encoded once it is first
+	last  bool           // the connection ends with this reply
+	mute  bool           // CLIENT REPLY OFF: the reply is thrown away
+	block bool           // a pop that may wait
+}
+
+// answer returns the reply of a done entry.
+func (e *entry) answer() commands.Reply {
+	if e.call != nil {
+		return e.call.Reply
+	}
+	return e.reply
+}
+
+// pending are the unanswered commands of a connection in the order in which they
+// came, which is the order of their replies.
+//
+//	head ≤ next ≤ len: [head, next) may be encoded, next waits for the shard.
+type pending struct {
+	entries    []entry
+	head, next int
+	bytes      int
+	blocked    bool // there is a pop that may wait (then it is the last entry)
+}
+
+// pendingKeep is the capacity that an idle connection keeps.
+const pendingKeep = 32
+
+func (p *pending) empty() bool { return p.head == len(p.entries) }
+func (p *pending) len() int    { return len(p.entries) - p.head }
+
+// push appends an entry.
+func (p *pending) push(e entry) {
+	p.entries = append(p.entries, e)
+	p.bytes += e.bytes
+	p.blocked = p.blocked || e.block
+	p.advance()
+}
+
+// deliver marks the next call as answered; false = it is another one.
+func (p *pending) deliver(c *shard.Call) bool {
+	if p.next == len(p.entries) || p.entries[p.next].call != c {
+		return false
+	}
+	p.entries[p.next].done = true
+	p.advance()
+	return true
+}
+
+func (p *pending) advance() {
+	for p.next < len(p.entries) && p.entries[p.next].done {
+		p.next++
+	}
+}
+
+// pop removes the first entry if it may be encoded.
+func (p *pending) pop() (e entry, ok bool) {
+	if p.head == p.next {
+		return entry{}, false
+	}
+	e = p.entries[p.head]
+	p.entries[p.head] = entry{} // let go of the request
+	p.head++
+	p.bytes -= e.bytes
+	if e.block {
+		p.blocked = false
+	}
+	switch {
+	case p.head == len(p.entries):
+		p.entries, p.head, p.next = p.entries[:0], 0, 0
+		if cap(p.entries) > pendingKeep {
+			p.entries = nil
+		}
+	case p.head >= 1024 && p.head > len(p.entries)/2:
+		n := copy(p.entries, p.entries[p.head:])
+		clear(p.entries[n:])
+		p.entries, p.next, p.head = p.entries[:n], p.next-p.head, 0
+	}
+	return e, true
+}

@@ -1,0 +1,201 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"dqd/commands"
+	"dqd/server/shard"
+)
+
+// Server serves clients. It may be started before its shard: until Attach the
+// job commands wait, and PING, INFO and the like are answered.
+type Server struct {
+	opts     Options
+	password []byte
+	runID    string
+	started  time.Time
+	rows     map[*commands.Command]*rowCounters
+	counters counters
+	metrics  *metrics
+	budget   *budget
+	rate     rate
+
+	// shard is nil until Attach.
+	shard atomic.Pointer[Shard]
+
+	ctx     context.Context // ends with the server
+	cancel  context.CancelFunc
+	clients sync.WaitGroup // the goroutines of all connections
+	helpers sync.WaitGroup // those that end with ctx
+
+	// mu guards what follows. It is never taken with a connection's mu held.
+	mu        sync.Mutex
+	listeners []net.Listener
+	conns     map[int64]*conn
+	lastID    int64
+	down      bool
+}
+
+// New makes a server that does nothing until Serve.
+func New(opts Options) (*Server, error) {
+	opts = opts.withDefaults()
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	var id [20]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return nil, fmt.Errorf("server: make a run id: %w", err)
+	}
+	s := &Server{
+		opts:     opts,
+		password: []byte(opts.Password),
+		runID:    hex.EncodeToString(id[:]),
+		started:  time.Now(),
+		rows:     newRows(),
+		budget:   newBudget(opts.ClientBuffers),
+		conns:    make(map[int64]*conn),
+	}
+	s.opts.Password = "" // one copy, which nothing prints
+	s.metrics = newMetrics(s)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.helpers.Go(func() { s.budget.enforce(s.ctx, s.largest) })
+	return s, nil
+}
+
+// Attach gives the server its shard; the commands that wait go on.
+func (s *Server) Attach(sh Shard) {
+	s.shard.Store(&sh)
+	for _, c := range s.connections() {
+		c.mu.Lock()
+		c.unpark()
+		c.mu.Unlock()
+	}
+}
+
+// gauges reads the shard's numbers; zero while loading.
+func (s *Server) gauges() *shard.Gauges {
+	if sh := s.shard.Load(); sh != nil {
+		return (*sh).Gauges()
+	}
+	return &shard.Gauges{}
+}
+
+// ErrClosed is what Serve returns after Shutdown.
+var ErrClosed = errors.New("server: closed")
+
+// Serve accepts connections on l until Shutdown, and then returns ErrClosed. It
+// may be called for several listeners.
+func (s *Server) Serve(l net.Listener) error {
+	s.mu.Lock()
+	if s.down {
+		s.mu.Unlock()
+		l.Close()
+		return ErrClosed
+	}
+	s.listeners = append(s.listeners, l)
+	s.mu.Unlock()
+	return s.accept(l)
+}
+
+// Shutdown stops accepting, gives waiting pops their null, waits until every
+// accepted command is answered and written, and closes the connections. If ctx
+// ends first, it closes them as they are and returns ctx's error. The shard must
+// run until Shutdown returns.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.down = true
+	for _, l := range s.listeners {
+		l.Close()
+	}
+	s.mu.Unlock()
+	for _, c := range s.connections() {
+		c.stop()
+	}
+	done := make(chan struct{})
+	go func() {
+		s.clients.Wait()
+		close(done)
+	}()
+	var err error
+	select {
+	case <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+		for _, c := range s.connections() {
+			c.abort(closedNormally)
+		}
+		<-done
+	}
+	s.cancel()
+	s.helpers.Wait()
+	return err
+}
+
+// connections returns the connections in the order of their ids.
+func (s *Server) connections() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cs := make([]*conn, 0, len(s.conns))
+	for _, c := range s.conns {
+		cs = append(cs, c)
+	}
+	slices.SortFunc(cs, func(a, b *conn) int { return int(a.id - b.id) })
+	return cs
+}
+
+// connection returns the connection with the id, or nil.
+func (s *Server) connection(id int64) *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conns[id]
+}
+
+// largest returns the connection that holds most, or nil.
+func (s *Server) largest() *conn {
+	var most *conn
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		if n := c.charged.Load(); n > 0 && (most == nil || n > most.charged.Load()) {
+			most = c
+		}
+	}
+	return most
+}
+
+// forget removes a connection that has ended.
+func (s *Server) forget(c *conn) {
+	s.mu.Lock()
+	delete(s.conns, c.id)
+	s.mu.Unlock()
+	s.budget.add(-c.charged.Swap(0))
+}
+
+// blocked counts the connections with a pop that may wait.
+func (s *Server) blocked() (n int64) {
+	for _, c := range s.connections() {
+		c.mu.Lock()
+		if c.pending.blocked {
+			n++
+		}
+		c.mu.Unlock()
+	}
+	return n
+}
+
+// panicked reports a bug that was contained.
+func (s *Server) panicked(where string, p any, stack []byte) {
+	s.counters.panics.Add(1)
+	s.opts.Log.Error("internal error", "where", where, "panic", fmt.Sprint(p), "stack", string(stack))
+}
+
+const errInternal = commands.Error("ERR internal error")

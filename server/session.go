@@ -1,0 +1,135 @@
+package server
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"strconv"
+
+	"dqd/commands"
+)
+
+// compatVersion is the Redis release whose habits clients may expect. They switch
+// features on by it, so it is not dqd's version, which INFO shows beside it.
+const compatVersion = "7.4.0"
+
+const (
+	errWrongPass  = commands.Error("WRONGPASS invalid username-password pair or user is disabled.")
+	errNoPassword = commands.Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+	errHelloAuth  = commands.Error("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+)
+
+// replyMode is what CLIENT REPLY has set.
+type replyMode struct {
+	off  bool
+	skip int // replies to leave out, the one of CLIENT REPLY SKIP among them
+}
+
+// mute tells whether the next reply is left out.
+func (m *replyMode) mute() bool {
+	if m.skip > 0 {
+		m.skip--
+		return true
+	}
+	return m.off
+}
+
+// hello chooses the protocol. On any error nothing changes.
+func (c *conn) hello(r *commands.Hello) commands.Reply {
+	if r.HasAuth {
+		if !c.srv.passes(r.User, r.Password) {
+			return errWrongPass
+		}
+		c.authenticate(true)
+	}
+	if !c.authed {
+		return errHelloAuth
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.HasName {
+		c.info.name = string(r.Name)
+	}
+	if r.Proto != 0 {
+		c.output.w.RESP3 = r.Proto == 3
+	}
+	return fields{
+		{"server", commands.Bulk("redis")},
+		{"version", commands.Bulk(compatVersion)},
+		{"proto", commands.Int(c.protocol())},
+		{"id", commands.Int(c.id)},
+		{"mode", commands.Bulk("standalone")},
+		{"role", commands.Bulk("master")},
+		{"modules", commands.Array{}},
+	}
+}
+
+// auth is AUTH.
+func (c *conn) auth(r *commands.Auth) commands.Reply {
+	if r.User == nil && len(c.srv.password) == 0 {
+		return errNoPassword
+	}
+	if !c.srv.passes(r.User, r.Password) {
+		return errWrongPass
+	}
+	c.authenticate(true)
+	return commands.OK
+}
+
+// passes checks a password of the only user, in a time that does not depend on
+// the right one. Without a password the default user passes with any, as in Redis.
+func (s *Server) passes(user, password []byte) bool {
+	if user != nil && string(user) != "default" {
+		s.counters.authFailures.Add(1)
+		return false
+	}
+	if len(s.password) == 0 {
+		return true
+	}
+	given, want := sha256.Sum256(password), sha256.Sum256(s.password)
+	ok := subtle.ConstantTimeCompare(given[:], want[:]) == 1
+	if !ok {
+		s.counters.authFailures.Add(1)
+	}
+	return ok
+}
+
+// reset makes the connection as it was when new; the library's name stays.
+func (c *conn) reset() commands.Reply {
+	c.authenticate(len(c.srv.password) == 0)
+	c.refused = false
+	c.replies = replyMode{}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.info.name = ""
+	c.info.noEvict, c.info.noTouch, c.info.tracking = false, false, false
+	c.output.w.RESP3 = false
+	return commands.Status("RESET")
+}
+
+// protocol is 2 or 3. Called with mu held.
+func (c *conn) protocol() int {
+	if c.output.w.RESP3 {
+		return 3
+	}
+	return 2
+}
+
+// fields is a reply that is a map in a fixed order.
+type fields []field
+
+type field struct {
+	name  string
+	value commands.Reply
+}
+
+// WriteReply appends the map to w.
+func (f fields) WriteReply(w commands.Writer) {
+	w.Map(len(f))
+	for _, field := range f {
+		w.BulkString(field.name)
+		field.value.WriteReply(w)
+	}
+}
+
+// bulkInt is a number as a bulk string.
+func bulkInt(n int64) commands.Bulk { return strconv.AppendInt(nil, n, 10) }

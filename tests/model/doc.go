@@ -1,0 +1,19 @@
+// Package model is the dumbest correct delay queue, and a random test that holds a server against it.
+//
+// Read in this order:
+//
+//	settings.go   what a queue is set to, and the readings of the contract where it is silent
+//	reply.go      an answer as a small tree, and what the model may leave open in it
+//	parse.go      durations, times and options as the contract writes them
+//	model.go      the state: one slice of jobs, two clocks, wake-ups in time order
+//	produce.go    DQADD DQMADD DQCANCEL DQMCANCEL DQRESCHEDULE DQCONFIG SET
+//	consume.go    DQPOP DQMPOP DQACK DQMACK DQNACK DQEXTEND DQMEXTEND
+//	look.go       DQGET DQLEN DQPEEK DQSTATS
+//	compare.go    the comparer; it pairs the server's tokens and made ids with the model's
+//	generator.go  random sequences, chosen by looking at the model's state
+//	run.go        Subject, Run, the shrinker
+//	broken.go     a model as a Subject, with faults put in to prove that Run sees them
+//
+// The package never shares code with the server: everything here is written from the contract alone, scans linearly, and prefers a plain loop to
+// anything clever. READINGS.md lists what the contract leaves open and how it is read here.
+package model

@@ -1,0 +1,446 @@
+package model
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// instant is a moment on one of the two clocks. Progress never steps; the wall can be set back.
+type instant struct {
+	ns   int64
+	wall bool
+}
+
+// job is one job, live or dead. A job that ended is simply removed from the slice.
+type job struct {
+	queue, id string
+	made      bool // the server made the id
+	payload   string
+	meta      map[string]string
+
+	state    string // delayed ready leased dead
+	due      instant
+	lateFrom int64 // due on the progress clock, fixed when the job became ready
+	accepted int64 // order of acceptance
+	created  int64 // wall ns
+	died     int64 // order of death
+
+	pri, attempt, maxAttempts int
+	backoff                   Backoff
+	lease                     int64 // the job's own, 0 = the queue's
+	ttl                       int64 // 0 = none
+	expire                    instant
+	expires                   bool
+	fixedExpire               bool // by EXPIREAT
+
+	token    int64 // the latest, 0 once stale
+	shown    int64 // the latest, stale or not
+	nacked   int64 // the token whose DQNACK may be repeated
+	takenNs  int64 // progress
+	leaseEnd int64 // progress
+	worker   string
+
+	reason     string
+	reasonOpen bool // the contract does not say what reason shows now
+}
+
+// memory is what an id remembers of an IDEM add.
+type memory struct {
+	queue, id, request string
+	answer             Reply
+	until              int64 // progress; at that moment it is forgotten
+}
+
+// counters are those of DQSTATS.
+type counters struct {
+	added, delivered, acked, noack, nacked, expired, cancelled, leaseTimeouts int64
+}
+
+// waiter is a blocked pop.
+type waiter struct {
+	client int
+	pop    popOptions
+	until  int64 // progress
+}
+
+// Arrival is the answer to a pop that was parked.
+type Arrival struct {
+	Client int
+	Reply  Reply
+}
+
+// Model is the whole server: one slice of jobs, scanned from end to end for everything.
+type Model struct {
+	settings Settings
+	own      map[string]*Settings // queues with settings of their own
+
+	nowNs    int64 // progress
+	offsetNs int64 // wall = progress + offset
+
+	jobs     []*job
+	memories []memory
+	counts   map[string]*counters // a queue that has one exists
+	waiters  []*waiter            // in order of arrival
+	arrived  []Arrival
+
+	lastAccepted, lastDied, lastToken, lastMade int64
+
+	issued map[string][]int64 // tokens given, by job key, for whoever wants to send an old one
+}
+
+// New is an empty server.
+func New(settings Settings) *Model {
+	return &Model{settings: settings, own: map[string]*Settings{}, counts: map[string]*counters{}, issued: map[string][]int64{}}
+}
+
+func jobKey(queue, id string) string { return fmt.Sprintf("%d:%s%s", len(queue), queue, id) }
+
+func (m *Model) wallNs() int64 { return m.nowNs + m.offsetNs }
+
+func (m *Model) toWall(t instant) int64 {
+	if t.wall {
+		return t.ns
+	}
+	return t.ns + m.offsetNs
+}
+
+func (m *Model) toProgress(t instant) int64 {
+	if t.wall {
+		return t.ns - m.offsetNs
+	}
+	return t.ns
+}
+
+func (m *Model) of(queue string) *Settings {
+	if s := m.own[queue]; s != nil {
+		return s
+	}
+	return &m.settings
+}
+
+func (m *Model) count(queue string) *counters {
+	if m.counts[queue] == nil {
+		m.counts[queue] = &counters{}
+	}
+	return m.counts[queue]
+}
+
+// live finds the live job of an id.
+func (m *Model) live(queue, id string) *job {
+	for _, j := range m.jobs {
+		if j.queue == queue && j.id == id && j.state != "dead" {
+			return j
+		}
+	}
+	return nil
+}
+
+// find is the live job of an id, else the one that died last.
+func (m *Model) find(queue, id string) *job {
+	found := m.live(queue, id)
+	if found != nil {
+		return found
+	}
+	for _, j := range m.jobs {
+		if j.queue == queue && j.id == id && (found == nil || j.died > found.died) {
+			found = j
+		}
+	}
+	return found
+}
+
+func (m *Model) liveCount(queue string) int64 {
+	n := int64(0)
+	for _, j := range m.jobs {
+		if j.queue == queue && j.state != "dead" {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *Model) remove(gone *job) {
+	for i, j := range m.jobs {
+		if j == gone {
+			m.jobs = append(m.jobs[:i], m.jobs[i+1:]...)
+			return
+		}
+	}
+}
+
+// forget makes an id forget its IDEM request.
+func (m *Model) forget(queue, id string) {
+	kept := m.memories[:0]
+	for _, r := range m.memories {
+		if r.queue != queue || r.id != id {
+			kept = append(kept, r)
+		}
+	}
+	m.memories = kept
+}
+
+// ---- wake-ups ----
+
+// wake is the next moment at which time alone changes a job.
+func (m *Model) wake(j *job) (atNs int64, ok bool) {
+	switch j.state {
+	case "leased":
+		return j.leaseEnd, true
+	case "delayed":
+		atNs, ok = m.toProgress(j.due), true
+	case "dead":
+		return 0, false
+	}
+	if j.expires {
+		if e := m.toProgress(j.expire); !ok || e < atNs {
+			atNs, ok = e, true
+		}
+	}
+	return atNs, ok
+}
+
+// NextWake is the next moment (progress) at which time alone changes anything.
+func (m *Model) NextWake() (atNs int64, ok bool) {
+	earlier := func(t int64) {
+		if !ok || t < atNs {
+			atNs, ok = t, true
+		}
+	}
+	for _, j := range m.jobs {
+		if t, wakes := m.wake(j); wakes {
+			earlier(t)
+		}
+	}
+	for _, r := range m.memories {
+		earlier(r.until)
+	}
+	for _, w := range m.waiters {
+		earlier(w.until)
+	}
+	return atNs, ok
+}
+
+// Advance brings the model to a moment, wake-up by wake-up in time order.
+func (m *Model) Advance(nowProgressNs int64) {
+	for {
+		t, ok := m.NextWake()
+		if !ok || t > nowProgressNs {
+			break
+		}
+		m.nowNs = max(m.nowNs, t)
+		m.settle()
+	}
+	m.nowNs = max(m.nowNs, nowProgressNs)
+}
+
+// StepWall sets the wall back (or on) at the present moment. Only what follows the wall feels it.
+func (m *Model) StepWall(deltaNs int64) { m.offsetNs += deltaNs }
+
+// settle does all that is due by now: wake-ups, then waiting pops, then waits that ran out.
+func (m *Model) settle() {
+	for j := m.firstDue(); j != nil; j = m.firstDue() {
+		m.wakeUp(j)
+		if m.settings.Readings.ServeEachWake {
+			m.serve()
+		}
+	}
+	kept := m.memories[:0]
+	for _, r := range m.memories {
+		if r.until > m.nowNs {
+			kept = append(kept, r)
+		}
+	}
+	m.memories = kept
+	if m.settings.Readings.TimeoutBeatsJob {
+		m.endWaits()
+	}
+	m.serve()
+	m.endWaits()
+}
+
+// firstDue is the job that wakes first of those that wake by now.
+func (m *Model) firstDue() *job {
+	var first *job
+	var firstNs int64
+	for _, j := range m.jobs {
+		t, ok := m.wake(j)
+		if !ok || t > m.nowNs {
+			continue
+		}
+		if first == nil || t < firstNs || t == firstNs && j.accepted < first.accepted {
+			first, firstNs = j, t
+		}
+	}
+	return first
+}
+
+// wakeUp does to one job what its time has come for.
+func (m *Model) wakeUp(j *job) {
+	switch {
+	case j.state == "leased":
+		m.endLease(j)
+	case j.expires && m.toProgress(j.expire) <= m.nowNs:
+		m.expireJob(j)
+	default:
+		m.makeReady(j)
+	}
+}
+
+// endLease: nobody acked. The retry delay counts from the end of the lease.
+func (m *Model) endLease(j *job) {
+	m.count(j.queue).leaseTimeouts++
+	j.reasonOpen = true
+	if j.usedUp() {
+		m.bury(j)
+		return
+	}
+	m.delay(j, instant{ns: j.leaseEnd + j.backoff.After(j.attempt)})
+}
+
+func (j *job) usedUp() bool { return j.maxAttempts > 0 && j.attempt >= j.maxAttempts }
+
+func (m *Model) expireJob(j *job) {
+	if m.of(j.queue).ExpireTo == "dead" {
+		if !m.settings.Readings.ExpiredDeadKeepsToken {
+			j.token = 0
+		}
+		j.nacked = 0
+		j.reasonOpen = true
+		m.bury(j)
+		return
+	}
+	m.count(j.queue).expired++
+	m.remove(j)
+}
+
+func (m *Model) bury(j *job) {
+	m.lastDied++
+	j.state, j.died = "dead", m.lastDied
+	j.due = instant{m.toWall(j.due), true}
+}
+
+// delay puts a job to a due time; one that has come makes it ready at once.
+func (m *Model) delay(j *job, due instant) {
+	j.state, j.due = "delayed", due
+	if m.toProgress(due) <= m.nowNs {
+		m.makeReady(j)
+	}
+}
+
+// makeReady fixes the due that is shown from now on: a later step of the wall does not move it.
+func (m *Model) makeReady(j *job) {
+	j.state = "ready"
+	j.lateFrom = m.toProgress(j.due)
+	j.due = instant{m.toWall(j.due), true}
+}
+
+// readyJobs are the ready jobs of a queue in the order in which they leave.
+func (m *Model) readyJobs(queue string) []*job {
+	jobs := m.inState(queue, "ready")
+	sort.SliceStable(jobs, func(a, b int) bool {
+		x, y := jobs[a], jobs[b]
+		dx, dy := x.due.ns, y.due.ns
+		if m.settings.Readings.OrderByProgress {
+			dx, dy = x.lateFrom, y.lateFrom
+		}
+		if x.pri != y.pri {
+			return x.pri < y.pri
+		}
+		if dx != dy {
+			return dx < dy
+		}
+		return x.accepted < y.accepted
+	})
+	return jobs
+}
+
+// delayedJobs are the delayed jobs of a queue in the order in which they will leave.
+func (m *Model) delayedJobs(queue string) []*job {
+	jobs := m.inState(queue, "delayed")
+	sort.SliceStable(jobs, func(a, b int) bool {
+		x, y := jobs[a], jobs[b]
+		if dx, dy := m.toWall(x.due), m.toWall(y.due); dx != dy {
+			return dx < dy
+		}
+		if x.pri != y.pri && !m.settings.Readings.PeekIgnoresPriority {
+			return x.pri < y.pri
+		}
+		return x.accepted < y.accepted
+	})
+	return jobs
+}
+
+func (m *Model) inState(queue, state string) []*job {
+	var jobs []*job
+	for _, j := range m.jobs {
+		if j.queue == queue && j.state == state {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// ---- commands ----
+
+// Do runs one command at a moment of both clocks. A BLOCK does not block here; see Park.
+func (m *Model) Do(nowProgressNs, nowWallNs int64, args ...string) Reply {
+	m.at(nowProgressNs, nowWallNs)
+	reply := m.command(args)
+	m.settle()
+	return reply
+}
+
+// Park runs a pop that may wait. When it does, its answer comes out of Arrived later.
+func (m *Model) Park(client int, nowProgressNs, nowWallNs int64, args ...string) (reply Reply, parked bool) {
+	m.at(nowProgressNs, nowWallNs)
+	p, bad := m.parsePop(args)
+	if bad != nil {
+		return *bad, false
+	}
+	reply = m.take(p)
+	if reply.Kind != Null || !p.blocks {
+		m.settle()
+		return reply, false
+	}
+	m.waiters = append(m.waiters, &waiter{client, p, m.nowNs + p.block})
+	return null(), true
+}
+
+// Drop ends a client's waiting pop, as the end of its connection does.
+func (m *Model) Drop(client int) {
+	kept := m.waiters[:0]
+	for _, w := range m.waiters {
+		if w.client != client {
+			kept = append(kept, w)
+		}
+	}
+	m.waiters = kept
+}
+
+// Arrived hands out, once, the answers to parked pops.
+func (m *Model) Arrived() []Arrival {
+	out := m.arrived
+	m.arrived = nil
+	return out
+}
+
+func (m *Model) at(nowProgressNs, nowWallNs int64) {
+	m.offsetNs = nowWallNs - nowProgressNs
+	m.Advance(nowProgressNs)
+}
+
+func (m *Model) command(args []string) Reply {
+	if len(args) == 0 {
+		return fail("ERR", "empty command")
+	}
+	run := map[string]func([]string) Reply{
+		"DQADD": m.dqadd, "DQMADD": m.dqmadd, "DQCANCEL": m.dqcancel, "DQMCANCEL": m.dqmcancel, "DQRESCHEDULE": m.dqreschedule,
+		"DQCONFIG": m.dqconfig, "DQPOP": m.dqpop, "DQMPOP": m.dqpop, "DQACK": m.dqack, "DQMACK": m.dqmack, "DQNACK": m.dqnack,
+		"DQEXTEND": m.dqextend, "DQMEXTEND": m.dqmextend, "DQGET": m.dqget, "DQLEN": m.dqlen, "DQPEEK": m.dqpeek, "DQSTATS": m.dqstats,
+	}[strings.ToUpper(args[0])]
+	if run == nil {
+		return fail("ERR", "unknown command")
+	}
+	return run(args)
+}

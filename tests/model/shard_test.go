@@ -1,0 +1,198 @@
+package model_test
+
+import (
+	"flag"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dqd/commands"
+	"dqd/persist"
+	"dqd/server/shard"
+	"dqd/server/shard/evaluate"
+	"dqd/server/shard/shardtest"
+	"dqd/tests/model"
+	"dqd/tsc"
+)
+
+var (
+	shardSeed  = flag.Uint64("shard.seed", 0, "run the shard on this seed only")
+	shardSeeds = flag.Int("shard.seeds", 30, "how many seeds the shard runs")
+	shardSteps = flag.Int("shard.steps", 400, "steps of each")
+)
+
+// notYet are the commands of the model that the server does not have yet.
+var notYet = map[string]bool{"DQMPOP": true, "DQMEXTEND": true, "DQCONFIG": true}
+
+// TestShard holds the real shard (actor, evaluator, dispatcher, effects, state
+// store) against the model, under virtual time.
+func TestShard(t *testing.T) {
+	if *shardSeed != 0 {
+		runShard(t, *shardSeed)
+		return
+	}
+	for seed := range *shardSeeds {
+		runShard(t, uint64(seed+1))
+	}
+}
+
+func runShard(t *testing.T, seed uint64) {
+	synctest.Test(t, func(t *testing.T) {
+		model.RunWith(t, seed, *shardSteps, model.Options{Skip: notYet, NoConfig: true}, func() model.Subject { return newSubject() })
+	})
+}
+
+// startWall is where the wall clock of every subject begins: far from 1970, as
+// times below 10^12 ms are refused.
+const startWall = int64(1_800_000_000_000_000_000)
+
+// clock is virtual time with a wall clock that steps.
+type clock struct {
+	*tsc.Go
+	shift int64
+}
+
+func (c *clock) Wall() int64 { return startWall + c.Mono() - 1 + c.shift }
+
+// subject is a shard over a state store in memory, whose log applies entries at once.
+type subject struct {
+	clock   *clock
+	state   *persist.State
+	log     *shardtest.Log
+	shard   *shard.Shard
+	clients map[int]*shardtest.Client
+	arrived []model.Arrival
+	parked  map[int]bool
+}
+
+func newSubject() *subject {
+	state, err := persist.OpenState("state", persist.StateOptions{FS: persist.MemFS()})
+	if err != nil {
+		panic(err)
+	}
+	s := &subject{
+		clock: &clock{Go: tsc.NewGo()}, state: state, log: shardtest.NewLog(state),
+		clients: map[int]*shardtest.Client{}, parked: map[int]bool{},
+	}
+	s.shard = shard.New(shard.Options{
+		Log: s.log, State: state, Clock: s.clock, Logger: slog.New(slog.DiscardHandler),
+		Limits: evaluate.Limits{MaxAhead: int64(100 * 365 * 24 * time.Hour), ReplyMax: 4 << 20, MaxQueues: 1e6, MaxWaits: 1000},
+		Fatal:  func(err error) { panic(err) },
+	})
+	synctest.Wait()
+	return s
+}
+
+func (s *subject) Close() {
+	s.shard.Close()
+	s.log.Close()
+	if err := s.state.Close(); err != nil {
+		panic(err)
+	}
+}
+
+func (s *subject) Now() (progress, wall int64) {
+	p := startWall + s.clock.Mono() - 1
+	return p, p + s.clock.shift
+}
+
+func (s *subject) Do(client int, args []string) (model.Reply, bool) {
+	c := s.clients[client]
+	if c == nil {
+		c = &shardtest.Client{}
+		s.clients[client] = c
+	}
+	c.Do(s.shard, args...)
+	synctest.Wait()
+	s.collect(client)
+	replies := c.Replies()
+	if len(replies) == 0 {
+		s.parked[client] = true
+		return model.Reply{}, true
+	}
+	return tree(replies[0].Reply), false
+}
+
+func (s *subject) AdvanceTo(progress int64) {
+	now, _ := s.Now()
+	time.Sleep(time.Duration(progress - now))
+	synctest.Wait()
+	s.collect(-1)
+}
+
+func (s *subject) StepWall(delta int64) {
+	s.clock.shift += delta
+	// The shard notices at its next look at the clock.
+	s.Do(-1, []string{"DQCLOCK"})
+}
+
+func (s *subject) Drop(client int) {
+	s.clients[client].Leave(s.shard)
+	synctest.Wait()
+	s.clients[client].Replies()
+	delete(s.clients, client)
+	delete(s.parked, client)
+}
+
+// collect takes the answers that parked pops got, but for the client that sends.
+func (s *subject) collect(except int) {
+	for client := range 64 {
+		if client == except || !s.parked[client] {
+			continue
+		}
+		for _, call := range s.clients[client].Replies() {
+			s.arrived = append(s.arrived, model.Arrival{Client: client, Reply: tree(call.Reply)})
+			delete(s.parked, client)
+		}
+	}
+}
+
+func (s *subject) Arrived() []model.Arrival {
+	a := s.arrived
+	s.arrived = nil
+	return a
+}
+
+func (s *subject) Recount() error { return nil }
+
+// tree turns a reply into the model's form.
+func tree(r commands.Reply) model.Reply {
+	var b builder
+	r.WriteReply(&b)
+	out, rest := b.take()
+	if len(rest.items) != 0 {
+		panic("a reply of several elements")
+	}
+	return out
+}
+
+// builder is a commands.Writer that keeps the elements in the order written.
+type builder struct{ items []model.Reply }
+
+func (b *builder) add(r model.Reply)   { b.items = append(b.items, r) }
+func (b *builder) Simple(s string)     { b.add(model.Reply{Kind: model.Status, Str: s}) }
+func (b *builder) Error(s string)      { b.add(model.Reply{Kind: model.Error, Str: s}) }
+func (b *builder) Int(n int64)         { b.add(model.Reply{Kind: model.Int, Num: n}) }
+func (b *builder) Bulk(s []byte)       { b.add(model.Reply{Kind: model.Bulk, Str: string(s)}) }
+func (b *builder) BulkString(s string) { b.add(model.Reply{Kind: model.Bulk, Str: s}) }
+func (b *builder) Null()               { b.add(model.Reply{Kind: model.Null}) }
+func (b *builder) NullArray()          { b.add(model.Reply{Kind: model.Null}) }
+func (b *builder) Array(n int)         { b.add(model.Reply{Kind: model.Array, Num: int64(n)}) }
+func (b *builder) Map(n int)           { b.add(model.Reply{Kind: model.Map, Num: int64(2 * n)}) }
+
+// take builds the first element with all that belongs to it.
+func (b builder) take() (model.Reply, builder) {
+	r := b.items[0]
+	b.items = b.items[1:]
+	if r.Kind == model.Array || r.Kind == model.Map {
+		n := r.Num
+		r.Num = 0
+		for range n {
+			var item model.Reply
+			item, b = b.take()
+			r.Items = append(r.Items, item)
+		}
+	}
+	return r, b
+}

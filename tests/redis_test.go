@@ -1,0 +1,74 @@
+package tests
+
+import (
+	"strings"
+	"testing"
+
+	"dqd/tests/dqdtest"
+	"dqd/tests/script"
+)
+
+// What every Redis client needs is answered as by a real redis-server: both get
+// the same sessions, each on a new connection, and the replies must be equal.
+func TestConnectionCommandsAreAnsweredAsByRedis(t *testing.T) {
+	sessions := []string{
+		`PING; PING hello; PING ""; PING a b; ECHO "a\x00\xff\r\n"; ECHO; ECHO a b`,
+		`SELECT 0; SELECT 16; SELECT -1; SELECT 1x; SELECT`,
+		`NONSENSE; nonsense a b; "NON SENSE" 'a b' ""; NONSENSE "a\r\nb"; ""`,
+		`HELLO 4; HELLO 1; HELLO 0; HELLO -1; HELLO x; HELLO 3 NONSENSE; HELLO 3 AUTH; HELLO 3 AUTH a; HELLO 3 SETNAME`,
+		`HELLO 2 SETNAME "a b"; CLIENT GETNAME; CLIENT SETNAME me; CLIENT GETNAME; RESET; CLIENT GETNAME; PING`,
+		`CLIENT SETNAME "a b"; CLIENT SETNAME; CLIENT NONSENSE; CLIENT; CLIENT ID x; CLIENT GETNAME x`,
+		`CLIENT UNBLOCK 999999; CLIENT UNBLOCK x; CLIENT UNBLOCK 999999 NONSENSE; CLIENT KILL ID 999999`,
+		`AUTH; AUTH a b c; AUTH wrong; AUTH default wrong; AUTH nobody wrong`,
+		`RESET x; QUIT`,
+		`QUIT x`,
+		`COMMAND NONSENSE; COMMAND INFO nonsense; COMMAND GETKEYS NONSENSE x; COMMAND GETKEYS PING; COMMAND GETKEYS`,
+		`CONFIG; CONFIG NONSENSE; CONFIG GET; CONFIG GET nonsense; CONFIG GET save`,
+		`INFO nonsense; TIME x`,
+		// Before AUTH, where a password is set.
+		`ECHO x; INFO; CONFIG GET *; COMMAND; CLIENT ID; SELECT 0; TIME; HELLO; HELLO 3; HELLO 3 SETNAME x; HELLO 4; RESET; PING`,
+		`HELLO 3 AUTH default wrong; HELLO 3 AUTH nobody wrong; PING; QUIT`,
+	}
+	for _, pass := range []string{"", password} {
+		name, redisArgs := "no password", []string(nil)
+		if pass != "" {
+			name, redisArgs = "password", []string{"--requirepass", pass}
+		}
+		t.Run(name, func(t *testing.T) {
+			redis := dqdtest.StartRedis(t, redisArgs...)
+			server := dqdtest.Start(t, dqdtest.Options{Password: pass})
+			for _, session := range sessions {
+				want, got := converse(t, redis, session), converse(t, server.Addr, session)
+				for i, command := range strings.Split(session, "; ") {
+					if got[i] != want[i] {
+						t.Errorf("in the session %s\n%s is answered by dqd\n%sand by redis-server\n%s", session, command, got[i], want[i])
+					}
+				}
+			}
+		})
+	}
+}
+
+// converse sends the commands of a session one by one and returns the replies.
+func converse(t *testing.T, addr, session string) []string {
+	t.Helper()
+	c, err := dqdtest.Dial(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var replies []string
+	for command := range strings.SplitSeq(session, "; ") {
+		args, err := script.SplitArgs(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := c.Do(args...)
+		if err != nil {
+			replies = append(replies, "end of the connection\n")
+			continue
+		}
+		replies = append(replies, script.Format(v))
+	}
+	return replies
+}
