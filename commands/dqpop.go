@@ -12,7 +12,7 @@ var dqpop = Command{
 		{Name: "count", Show: "n", Type: "integer", Token: "COUNT", Optional: true, Summary: "at most so many jobs, 1 to 1000; left out: 1"},
 		{Name: "block", Show: "dur", Type: "string", Token: "BLOCK", Optional: true, Summary: "how long to wait for the first job; 0 or too long: as long as the server allows, 30s. Keep it below your client's time-out: 4s is safe"},
 		{Name: "lease", Show: "dur", Type: "string", Token: "LEASE", Optional: true, Summary: "how long the jobs are leased, 1ms to 12h; left out: as the job or the queue says"},
-		{Name: "noack", Type: "pure-token", Token: "NOACK", Optional: true, Summary: "the job is gone on delivery: at most once"},
+		{Name: "noack", Type: "pure-token", Token: "NOACK", Optional: true, Summary: "the job is gone on delivery: at most once; LEASE counts for nothing then"},
 		{Name: "worker", Show: "name", Type: "string", Token: "WORKER", Optional: true, Summary: "who takes the jobs, 1 to 255 bytes; DQGET shows it"},
 		{Name: "full", Type: "pure-token", Token: "FULL", Optional: true, Summary: "adds a map with more about each job"},
 	},

@@ -127,7 +127,7 @@ func checkRequest(t *testing.T, r Request, lim *Limits) {
 		check(len(jobs) >= 1 && len(jobs) <= lim.MaxIDs, "number of jobs")
 		for _, j := range jobs {
 			id(j.ID)
-			check(j.Token <= 1<<63-1, "token")
+			check(j.Token <= 1<<63-1 || j.Token == noToken, "token")
 		}
 	}
 	switch r := r.(type) {

@@ -10,7 +10,7 @@ var (
 	argPayload = Arg{Name: "payload", Type: "string", Summary: "any bytes, up to 1 MiB"}
 	argToken   = Arg{Name: "token", Type: "string", Summary: "that came with the job, or `*` for its current lease"}
 	argDelay   = Arg{Name: "delay", Show: "dur", Type: "string", Token: "DELAY", Summary: "due so long after the server accepts the command"}
-	argAt      = Arg{Name: "at", Show: "time", Type: "string", Token: "AT", Summary: "due at that time; what lies in the past is due at once"}
+	argAt      = Arg{Name: "time", Type: "string", Token: "AT", Summary: "due at that time; what lies in the past is due at once"}
 	argCompare = Arg{Name: "comparison", Type: "oneof", Optional: true, Args: []Arg{
 		word("GT", "only if the new due is later"),
 		word("LT", "only if the new due is earlier"),
@@ -30,7 +30,7 @@ var (
 		}},
 		{Name: "expiry", Type: "oneof", Optional: true, Args: []Arg{
 			{Name: "ttl", Show: "dur", Type: "string", Token: "TTL", Summary: "how long after its due the job leaves if nobody took it"},
-			{Name: "expire-at", Show: "time", Type: "string", Token: "EXPIREAT", Summary: "when the job leaves if nobody took it"},
+			{Name: "expire-time", Show: "time", Type: "string", Token: "EXPIREAT", Summary: "when the job leaves if nobody took it"},
 		}},
 		{Name: "priority", Show: "n", Type: "integer", Token: "PRI", Optional: true, Summary: "0 to 255, 0 first; left out: 128"},
 		{Name: "attempts", Show: "n", Type: "integer", Token: "ATTEMPTS", Optional: true, Summary: "deliveries in all, 0 to 65535, 0 = no limit; left out: as the queue says, 25"},

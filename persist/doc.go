@@ -3,6 +3,7 @@
 //
 //	state.go    State: the state store, without a write-ahead log of its own
 //	log.go      Log: the Raft log, which is the write-ahead log of both
+//	waltail.go  the check that the log's write-ahead file ends in a torn write, not in damage
 //	recent.go   the log's cache of recent entries
 //	fault.go    what happens when a write or a sync fails: the process ends
 //	files.go    file systems, permissions, locks, small files written whole

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -69,6 +70,23 @@ func private(name string) func(vfs.File, error) (vfs.File, error) {
 		}
 		return f, nil
 	}
+}
+
+// orderedFS makes a folder's earlier entries durable before a marker enters it.
+// Pebble creates a manifest, then the marker that names it, and syncs the folder
+// only then; where a power loss may keep the second entry and lose the first, the
+// store could not be opened any more. The crash test finds this.
+type orderedFS struct{ vfs.FS }
+
+func (o orderedFS) Unwrap() vfs.FS { return o.FS }
+
+func (o orderedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasPrefix(o.PathBase(name), "marker.") {
+		if err := SyncFolder(o.FS, o.PathDir(name)); err != nil {
+			return nil, err
+		}
+	}
+	return o.FS.Create(name, c)
 }
 
 // ErrLocked is wrapped when another process (or this one) has the folder open.

@@ -63,7 +63,8 @@ type Log struct {
 	recent      recent
 }
 
-// OpenLog opens a shard's log in a folder, or creates it.
+// OpenLog opens a shard's log in a folder, or creates it. Damage that it finds is
+// an error that is ErrDamaged.
 func OpenLog(dir string, shard uint32, o LogOptions) (*Log, error) {
 	o.defaults()
 	l := &Log{fault: newFault(o.Fatal), shard: shard, recent: recent{limit: o.Recent}}
@@ -84,7 +85,10 @@ func OpenLog(dir string, shard uint32, o LogOptions) (*Log, error) {
 	for i := range opt.Levels { // entries are read back once, if ever
 		opt.Levels[i].Compression = func() *block.CompressionProfile { return block.NoCompression }
 	}
-	var err error
+	err := checkWAL(o.FS, dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the log store: %s: %w", dir, err)
+	}
 	if l.db, err = openPebble(dir, opt, l.fault); err != nil {
 		return nil, fmt.Errorf("opening the log store: %w", err)
 	}

@@ -106,6 +106,7 @@ func openPebble(dir string, opt *pebble.Options, f *fault) (*pebble.DB, error) {
 		return nil, fmt.Errorf("%s: %w (%v)", dir, ErrLocked, err)
 	}
 	opt.Lock = lock
+	opt.FS = orderedFS{opt.FS}
 	db, err := pebble.Open(dir, opt)
 	if err == nil && f.check() != nil {
 		db.Close()
@@ -114,6 +115,9 @@ func openPebble(dir string, opt *pebble.Options, f *fault) (*pebble.DB, error) {
 	// The database keeps the lock referenced until it is closed.
 	if cerr := lock.Close(); err == nil {
 		err = cerr
+	}
+	if pebble.IsCorruptionError(err) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)

@@ -170,10 +170,10 @@ func (n *Node) open() (err error) {
 		return err
 	}
 	if n.log, err = persist.OpenLog(f.logDir(), o.Shard, o.logOptions(true)); err != nil {
-		return refuseMissing(f.logDir(), lostLog, err)
+		return refused(f.logDir(), lostLog, err)
 	}
 	if n.state, err = persist.OpenState(f.stateDir(), o.stateOptions(true)); err != nil {
-		return refuseMissing(f.stateDir(), fromBackup, err)
+		return refused(f.stateDir(), fromBackup, err)
 	}
 	has, err := inspect(o.Dir, o.Shard, n.state, n.log, n.snaps)
 	if err == nil {

@@ -24,9 +24,13 @@ const (
 	lostLog = "restore the whole folder from a backup, or remove it and join under a new node id"
 )
 
-func refuseMissing(dir, todo string, err error) error {
+// refused explains why a store was not opened.
+func refused(dir, todo string, err error) error {
 	if errors.Is(err, persist.ErrMissing) {
 		return refusef(dir, "the store is missing", todo)
+	}
+	if errors.Is(err, persist.ErrDamaged) {
+		return refusef(dir, "%v", todo, err)
 	}
 	return err
 }

@@ -482,7 +482,11 @@ func (c *conn) end() {
 	if p := recover(); p != nil {
 		c.srv.panicked("connection", p, debug.Stack())
 	}
-	c.abort(closedNormally)
+	why := closedNormally
+	if c.eof {
+		why = closedByPeer
+	}
+	c.abort(why)
 	c.leave()
 	c.mu.Lock()
 	for c.output.writing { // it finds the socket closed

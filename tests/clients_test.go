@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func redisCli(t *testing.T, addr, stdin string, args ...string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, append([]string{"-p", port}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
-	cmd.Env = append(os.Environ(), "REDISCLI_AUTH=")
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "REDISCLI_AUTH=") })
 	out, err := cmd.CombinedOutput()
 	if err != nil && len(out) == 0 {
 		t.Fatalf("redis-cli %q: %v", args, err)
@@ -86,10 +87,10 @@ func TestRedisCliAuthenticates(t *testing.T) {
 	if got := redisCli(t, server.Addr, "", "--no-raw", "DQLEN", "q"); got != "(error) NOAUTH Authentication required.\n" {
 		t.Errorf("without a password redis-cli prints %q", got)
 	}
-	if got := redisCli(t, server.Addr, "", "--no-warning", "-a", password, "--no-raw", "DQLEN", "q"); got != "(integer) 0\n" {
+	if got := redisCli(t, server.Addr, "", "--no-auth-warning", "-a", password, "--no-raw", "DQLEN", "q"); got != "(integer) 0\n" {
 		t.Errorf("with the password redis-cli prints %q", got)
 	}
-	if got := redisCli(t, server.Addr, "", "--no-warning", "-3", "--user", "default", "--pass", password, "--no-raw", "DQLEN", "q"); got != "(integer) 0\n" {
+	if got := redisCli(t, server.Addr, "", "--no-auth-warning", "-3", "--user", "default", "--pass", password, "--no-raw", "DQLEN", "q"); got != "(integer) 0\n" {
 		t.Errorf("with user and password redis-cli -3 prints %q", got)
 	}
 }

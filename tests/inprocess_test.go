@@ -62,7 +62,7 @@ func (p *inProcess) start() (err error) {
 	if err != nil {
 		return err
 	}
-	p.server.Attach(attached{p.shard})
+	p.server.Attach(p.shard)
 	p.pipes = newPipes()
 	p.served = make(chan error, 1)
 	go func() { p.served <- p.server.Serve(p.pipes) }()
@@ -108,17 +108,6 @@ func (p *inProcess) Restart() error {
 		return err
 	}
 	return p.start()
-}
-
-// attached is a shard as the server wants it.
-type attached struct{ *shard.Shard }
-
-func (a attached) Stats() server.Stats {
-	g := a.Gauges()
-	return server.Stats{
-		Queues: g.Queues, Delayed: g.Totals.Delayed, Ready: g.Totals.Ready, Leased: g.Totals.Leased, Dead: g.Totals.Dead,
-		Bytes: g.Totals.Bytes, Waiting: g.Waiting, Clock: g.Clock, Durability: "fsync",
-	}
 }
 
 // pipes is a listener inside the process.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,13 +14,16 @@ import (
 // as the OS clock, is calibrated against it for ten seconds, is compared with it
 // every second from then on, and at any doubt is the OS clock again.
 //
-// Never backwards: a new line starts where the old one is. If the counter jumps,
-// readers see it ahead by no more than a line's limit, and the clock then stands
-// still until the OS clock has caught up.
+// Never backwards: a new line starts where the old one is. If the counter jumps
+// ahead, readers follow by no more than a line's limit, and the clock then stands
+// still until the OS clock has caught up. If it jumps back, or one core's is
+// behind, readers see that by no more than highNs: to write down each time shown
+// would rule it out, and cost every reader the cache line that all write to.
 type TSC struct {
 	os   *OS
 	env  env
 	line sharedLine
+	high atomic.Int64 // ns, shown before; at most highNs behind what was shown last
 
 	invariant bool // asking the processor costs microseconds in a virtual machine
 
@@ -29,6 +33,10 @@ type TSC struct {
 	stop chan struct{}
 	done chan struct{}
 }
+
+// highNs is how far a faulty counter can take the clock back: as much as may pass
+// before a time shown is written down for all to see.
+const highNs = 100_000
 
 // env is what a test replaces.
 type env struct {
@@ -64,7 +72,14 @@ func (t *TSC) Mono() int64 {
 		if !ok {
 			ns = l.outside(count, t.env.mono())
 		}
+		high := t.high.Load()
+		if ns < high {
+			ns = max(high, t.env.mono())
+		}
 		if t.line.valid(seq) {
+			if ns-high > highNs {
+				t.high.CompareAndSwap(high, ns)
+			}
 			return ns
 		}
 	}
@@ -78,6 +93,9 @@ func (t *TSC) count() uint64 {
 	}
 	return counter()
 }
+
+// OS returns the clock that t shows and falls back to.
+func (t *TSC) OS() *OS { return t.os }
 
 func (t *TSC) Wall() int64 { return t.os.Wall() }
 
@@ -131,6 +149,7 @@ func (t *TSC) apply(v verdict) {
 			base = old.outside(count, t.env.mono())
 			count = t.count()
 		}
+		base = max(base, t.high.Load())
 		if !v.use {
 			return line{base: base, from: count}
 		}

@@ -34,9 +34,9 @@
 //     memory in a row.
 //   - Cancel touches nothing but 4 bytes in a table of generations. The entry
 //     stays until its slot is moved, or until memory would grow and the dead
-//     outnumber the pending: then Adds sweep, a chunk at a time. Doubly linked lists,
-//     whose Cancel leaves nothing behind, were tried: two to eight times as slow at a
-//     million timers, for their cache misses.
+//     outnumber the pending: then Adds sweep, a chunk at a time. Doubly linked
+//     lists, whose Cancel leaves nothing behind, were tried: some three
+//     times as slow at a million timers, for their cache misses.
 //
 // A Wheel is not safe for concurrent use.
 package wheel

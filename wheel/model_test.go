@@ -59,8 +59,8 @@ func (m *model) due() int {
 	return n
 }
 
-// checker drives timers and model side by side. Its choices come from byte
-// pairs, so that a random source and a fuzzer can both make them.
+// checker drives timers and model side by side. All its choices come from
+// choose, so that a random source and a fuzzer can both make them.
 type checker struct {
 	w      timers
 	m      model
@@ -241,7 +241,7 @@ func source(seed uint64) func(n int) int { return rand.New(rand.NewPCG(seed, 0))
 func TestModel(t *testing.T) {
 	first, runs := *seedFlag, 1
 	if first == 0 {
-		first, runs = rand.Uint64()|1, 40
+		first, runs = rand.Uint64()|1, 20
 	}
 	for seed := first; seed < first+uint64(runs); seed++ {
 		choose := source(seed)

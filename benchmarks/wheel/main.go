@@ -1,14 +1,15 @@
 // Command wheel measures the timing wheel beside the timers one would use
 // without it, all in one run:
 //
-//	go run ./benchmarks/wheel [-n 100000,1000000] [-rounds 3]
+//	go run ./benchmarks/wheel [-n 100000,1000000] [-rounds 3] [-clock 20s]
 //
 // n timers with delays uniform over an hour are inserted, all cancelled in
 // random order, inserted again, and expired in order. Figures are thread-CPU
 // nanoseconds per operation, the best of the rounds, without the garbage
 // collector's share on other threads; "gc" is the wall time of one full
-// collection with all timers pending, which is that share. It says nothing
-// about lateness.
+// collection with all timers pending, which is that share. Then come the clocks:
+// what a reading costs, how far the calibrated one is from the OS clock, and how
+// late alarms are.
 package main
 
 import (
@@ -59,6 +60,7 @@ func main() {
 	log.SetFlags(0)
 	sizes := flag.String("n", "100000,1000000", "numbers of timers")
 	rounds := flag.Int("rounds", 3, "rounds, of which the best counts")
+	clock := flag.Duration("clock", 20*time.Second, "how long to measure clocks and alarms, after 10 s of calibration; 0 = not at all")
 	flag.Parse()
 
 	runtime.LockOSThread()
@@ -81,6 +83,9 @@ func main() {
 			}
 		}
 		print(n, rows)
+	}
+	if *clock > 0 {
+		clocks(*clock)
 	}
 }
 

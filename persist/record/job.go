@@ -92,7 +92,7 @@ type Job struct {
 	Worker     []byte // of the latest delivery; nil = not named
 	Reason     []byte // of the latest DQNACK; nil = none
 
-	Died  int64 // wall ns, dead only
+	Died  int64 // progress ns, dead only
 	Cause Cause // dead only
 
 	Idem   Digest // of the IDEM request that was accepted; zero = none

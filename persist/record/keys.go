@@ -98,7 +98,7 @@ func ParseWakeKey(k []byte) (wake Instant, seq uint64, ok bool) {
 type WakeValue struct {
 	Queue uint32
 	Dead  bool
-	Died  int64 // wall ns, 0 if live
+	Died  int64 // progress ns, 0 if live
 	ID    []byte
 }
 

@@ -35,7 +35,7 @@ func (s *Shard) run() {
 func (s *Shard) collect() {
 	s.mu.Lock()
 	in := s.inbox
-	s.inbox = inbox{calls: s.spare[:0]}
+	s.inbox = inbox{calls: s.spare[:0], busy: in.busy}
 	s.mu.Unlock()
 
 	if in.finished != nil {
@@ -212,11 +212,6 @@ func (s *Shard) boundary() (more bool) {
 	}
 	s.took(n)
 
-	for _, w := range m.Waiters.Expired(now.Progress) {
-		c := w.Call.(*Call)
-		delete(s.parked, c.Client)
-		answer(c, commands.NullArray{})
-	}
 	if !again {
 		for d, w := range m.Windows {
 			s.hints = w.Take(now.In(record.Domain(d)), batchWakes, s.hints[:0])
@@ -227,6 +222,12 @@ func (s *Shard) boundary() (more bool) {
 		}
 		b.Sweep()
 		again = serve()
+	}
+	// After the wake-ups: a job that becomes ready as the block time ends is delivered.
+	for _, w := range m.Waiters.Expired(now.Progress) {
+		c := w.Call.(*Call)
+		delete(s.parked, c.Client)
+		answer(c, commands.NullArray{})
 	}
 	more = more || again || len(s.todo) > 0
 
@@ -244,6 +245,9 @@ func (s *Shard) boundary() (more bool) {
 		s.opt.Observe.Batch(n, len(entry))
 	}
 	f := s.flight
+	s.mu.Lock()
+	s.inbox.busy = true
+	s.mu.Unlock()
 	s.opt.Log.Propose(entry, func(err error) { s.committed(f, err) })
 	s.publish()
 	s.setAlarm()
@@ -304,7 +308,7 @@ func (s *Shard) committed(f *flight, err error) {
 	defer s.deliverMu.Unlock()
 	f.err = err
 	s.mu.Lock()
-	s.inbox.finished = f
+	s.inbox.finished, s.inbox.busy = f, false
 	s.mu.Unlock()
 	s.poke()
 	deliverAll(f.answers)

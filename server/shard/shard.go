@@ -86,8 +86,8 @@ type Shard struct {
 	deliverMu sync.Mutex
 
 	gauges  atomic.Pointer[Gauges]
-	serving func() // see OnServing; guarded by mu
-	bytes  atomic.Int64 // of the calls in the inbox and in todo
+	serving func()       // see OnServing; guarded by mu
+	bytes   atomic.Int64 // of the calls in the inbox and in todo
 
 	// ---- the actor's own ----
 
@@ -110,6 +110,7 @@ type inbox struct {
 	gone     []Client
 	unblock  []unblock
 	finished *flight
+	busy     bool // an entry is in flight
 }
 
 type unblock struct {
@@ -167,24 +168,21 @@ func (s *Shard) Submit(calls []*Call) {
 	s.bytes.Add(n)
 	s.mu.Lock()
 	s.inbox.calls = append(s.inbox.calls, calls...)
-	s.mu.Unlock()
-	s.poke()
+	s.unlockAndPoke()
 }
 
 // ClientGone ends a client's waiting pop, before any lease. Client.Gone is true by now.
 func (s *Shard) ClientGone(c Client) {
 	s.mu.Lock()
 	s.inbox.gone = append(s.inbox.gone, c)
-	s.mu.Unlock()
-	s.poke()
+	s.unlockAndPoke()
 }
 
 // Unblock answers the client's waiting pop with reply, if it still waits.
 func (s *Shard) Unblock(c Client, reply commands.Reply) {
 	s.mu.Lock()
 	s.inbox.unblock = append(s.inbox.unblock, unblock{c, reply})
-	s.mu.Unlock()
-	s.poke()
+	s.unlockAndPoke()
 }
 
 // Undelivered gives back the jobs of a pop whose reply could not be written:
@@ -198,8 +196,7 @@ func (s *Shard) Undelivered(c *Call) {
 	for i := range d.Jobs {
 		s.inbox.back = append(s.inbox.back, giveBack{d.Jobs[i].Queue, d.Jobs[i].ID, d.Jobs[i].Token})
 	}
-	s.mu.Unlock()
-	s.poke()
+	s.unlockAndPoke()
 }
 
 // OnServing has f called, once, when the shard begins to serve, or now if it does.
@@ -224,6 +221,16 @@ func (s *Shard) Close() {
 	close(s.quit)
 	<-s.done
 	s.alarm.Stop()
+}
+
+// unlockAndPoke releases mu and wakes the actor, unless an entry is in flight:
+// then it looks at the inbox when that is done, and need not be woken per message.
+func (s *Shard) unlockAndPoke() {
+	busy := s.inbox.busy
+	s.mu.Unlock()
+	if !busy {
+		s.poke()
+	}
 }
 
 func (s *Shard) poke() {

@@ -169,18 +169,14 @@ func (s *Server) findAddresses() error {
 	}
 }
 
-var addressPattern = regexp.MustCompile(`(https?://)?\b(127\.0\.0\.1|localhost):([0-9]{2,5})\b`)
+// readyPattern is the line that tells programs where the server listens.
+var readyPattern = regexp.MustCompile(`(?m)^ready resp=(\S+) http=http://(\S+) pid=\d+$`)
 
 func addresses(log string) (resp, http string) {
-	for _, m := range addressPattern.FindAllStringSubmatch(log, -1) {
-		switch {
-		case m[1] != "" && http == "":
-			http = m[2] + ":" + m[3]
-		case m[1] == "" && resp == "":
-			resp = m[2] + ":" + m[3]
-		}
+	if m := readyPattern.FindStringSubmatch(log); m != nil {
+		return m[1], m[2]
 	}
-	return resp, http
+	return "", ""
 }
 
 func (s *Server) waitReady() error {

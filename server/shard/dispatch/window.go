@@ -14,7 +14,7 @@ type Hint struct {
 	Seq   uint64
 	Queue uint32
 	Dead  bool  // a dead job's record is found by Died as well
-	Died  int64 // wall ns
+	Died  int64 // progress ns
 	ID    string
 }
 

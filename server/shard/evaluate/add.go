@@ -209,12 +209,13 @@ func (b *Batch) accept(q *queue, n *commands.NewJob, o *commands.AddOptions) com
 	}
 	b.countTTL(rec)
 	rec.SetBody(&record.Body{Payload: n.Payload, Meta: o.Meta, Backoff: o.Backoff, Lease: o.Lease})
-	if n.Digest != (record.Digest{}) {
+	if o.Cond == commands.CondIdem || o.Cond == commands.CondUpsert || o.Cond == commands.CondXX {
 		b.forget(q, id)
+	}
+	if n.Digest != (record.Digest{}) {
 		rec.Idem, rec.IdemAt = n.Digest, b.now.Progress
 	}
 	if j != nil { // UPSERT, XX
-		b.forget(q, id)
 		rec.Token = j.is.Token
 		j.bodyChanged = true
 	} else {

@@ -83,7 +83,7 @@ func (b *Batch) die(j *job, rec *record.Job, cause record.Cause) {
 	rec.State = record.Dead
 	rec.Due = b.frozen(rec.Due)
 	rec.Cause = cause
-	rec.Died = b.now.Wall()
+	rec.Died = b.now.Progress // in this order, whatever the wall clock does
 	rec.Wake = record.Instant{}
 	if j.q.set.DeadKeep > 0 {
 		rec.Wake = record.Instant{Domain: record.Progress, Ns: b.now.Progress + j.q.set.DeadKeep}

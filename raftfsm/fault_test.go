@@ -1,0 +1,93 @@
+package raftfsm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"dqd/persist"
+)
+
+var errDisk = errors.New("injected disk error")
+
+// A failed write or sync calls Fatal once, and nothing is acknowledged from then
+// on (F4). In production the process is gone by then; here the hook returns.
+func TestDiskFaults(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		hits func(op errorfs.Op) bool
+	}{
+		{"sync of the log", func(op errorfs.Op) bool {
+			return (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo) &&
+				strings.HasSuffix(op.Path, ".log")
+		}},
+		{"write of the log", func(op errorfs.Op) bool {
+			return op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, ".log")
+		}},
+		{"write of a table of the state", func(op errorfs.Op) bool {
+			return op.Kind == errorfs.OpFileWrite && strings.Contains(op.Path, "/state/") && strings.HasSuffix(op.Path, ".sst")
+		}},
+		{"sync of the state's manifest", func(op errorfs.Op) bool {
+			return op.Kind == errorfs.OpFileSync && strings.Contains(op.Path, "/state/MANIFEST")
+		}},
+		{"sync of a snapshot descriptor", func(op errorfs.Op) bool {
+			return op.Kind == errorfs.OpFileSync && strings.Contains(op.Path, snapshotSuffix)
+		}},
+		{"rename of a snapshot descriptor", func(op errorfs.Op) bool {
+			return op.Kind == errorfs.OpRename && strings.Contains(op.Path, snapshotSuffix)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var armed atomic.Bool
+				var fatals atomic.Int32
+				fs := errorfs.Wrap(persist.MemFS(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+					if armed.Load() && c.hits(op) {
+						return errDisk
+					}
+					return nil
+				}))
+				o := smallOptions(fs)
+				o.Fatal = func(error) { fatals.Add(1) }
+				n := lead(t, o)
+				for i := range 10 {
+					if err := n.set(fmt.Sprint(i), "before"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				armed.Store(true)
+				failed := false
+				for i := range 200 {
+					err := n.set(fmt.Sprint(i), "after")
+					if err == nil && failed {
+						t.Fatalf("entry %d was acknowledged after the fault", i)
+					}
+					if err == nil && fatals.Load() > 0 {
+						// The answer may have been on its way when the fault came;
+						// the next one may not.
+						failed = true
+					}
+					failed = failed || err != nil
+					synctest.Wait()
+				}
+				if fatals.Load() != 1 {
+					t.Errorf("Fatal was called %d times", fatals.Load())
+				}
+				if n.failure() == nil {
+					t.Error("the node goes on")
+				}
+				start := time.Now()
+				n.Close()
+				if took := time.Since(start); took > time.Minute {
+					t.Errorf("Close took %v", took)
+				}
+			})
+		})
+	}
+}
