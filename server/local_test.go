@@ -210,7 +210,7 @@ func TestPassword(t *testing.T) {
 > NOSUCH
 -ERR unknown command 'NOSUCH', with args beginning with: 
 > HELLO 3
--NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time
+-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time
 > AUTH wrong
 -WRONGPASS invalid username-password pair or user is disabled.
 > HELLO 3 AUTH default wrong

@@ -15,7 +15,7 @@ const compatVersion = "7.4.0"
 const (
 	errWrongPass  = commands.Error("WRONGPASS invalid username-password pair or user is disabled.")
 	errNoPassword = commands.Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
-	errHelloAuth  = commands.Error("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+	errHelloAuth  = commands.Error("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 )
 
 // replyMode is what CLIENT REPLY has set.

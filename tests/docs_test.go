@@ -2,26 +2,32 @@ package tests
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"dqd/tests/script"
 )
 
-// TestDocumentedSessionsAreTrue runs the sessions in README.md and docs/*.md
-// against the program. A session is a fenced block marked "console", with lines
+// TestDocumentedSessionsAreTrue runs the sessions in README.md and docs/*.md.
+//
+// A block marked "console" runs against the program, with lines such as
 //
 //	$ redis-cli -p 7711 DQPOP orders
 //	127.0.0.1:7711> DQPOP orders
 //
-// and the output behind each. Other shell commands and their output are passed
-// over. The blocks of one document are one session with one server, until
-// <!-- new server --> in a line of its own; a block behind <!-- not run: reason -->
-// is passed over. Numbers of ten and more digits, which are times, match any.
+// and the output behind each; other shell commands and their output are passed
+// over. All of a document are one session with one server, until
+// <!-- new server --> in a line of its own. A block marked "redis-cli", with
+// lines "> DQPOP orders", is a session with a new server under virtual time.
+//
+// Numbers of ten and more digits, which are times, match any, and ... any text.
+// A block behind <!-- not run: reason --> is passed over.
 func TestDocumentedSessionsAreTrue(t *testing.T) {
 	paths, err := filepath.Glob("../docs/*.md")
 	if err != nil {
@@ -41,65 +47,104 @@ func TestDocumentedSessionsAreTrue(t *testing.T) {
 				t.Error("no session found")
 			}
 			for _, session := range sessions {
-				s, err := script.Parse(path, session)
+				s, err := script.Parse(path, session.text)
 				if err != nil {
 					t.Fatal(err)
 				}
-				script.Run(t, s, false, func(config map[string]string) (script.Target, error) {
-					return openProcess(t, config), nil
-				})
+				if session.virtual {
+					runInProcess(t, s)
+				} else {
+					runProgram(t, s)
+				}
 			}
 		})
 	}
 }
 
+// session is a part of a document as a script. Its lines stand where they stand
+// in the document, for the messages.
+type session struct {
+	text    string
+	virtual bool
+}
+
 var longNumber = regexp.MustCompile(`\d{10,}`)
 
-// documentedSessions returns a document's sessions as scripts. Their lines
-// stand where they stand in the document, for the messages.
-func documentedSessions(text string) []string {
-	var sessions []string
-	var out []string
-	found := false
-	finish := func() {
-		if found {
-			sessions = append(sessions, strings.Join(out, "\n"))
+func documentedSessions(document string) []session {
+	const (
+		outside = iota
+		console // a block against the program
+		virtual // a block with a server of its own
+		other   // a block that is passed over
+	)
+	var (
+		sessions []session
+		blanks   = func(n int) []string { return make([]string, n) }
+		program  []string // the session that goes on over the console blocks
+		own      []string // that of the current virtual block
+		at       = outside
+		skip     = false // the next block is not run
+		output   = false // the lines are output of a command that is run
+	)
+	finish := func(lines []string, isVirtual bool) {
+		if text := strings.Join(lines, "\n"); strings.Trim(text, "\n") != "" {
+			sessions = append(sessions, session{text, isVirtual})
 		}
-		out, found = make([]string, len(out)), false
 	}
-	inside, run := false, true // of a console block; that is run
-	output := false            // lines are output of a redis-cli command
-	for line := range strings.SplitSeq(text, "\n") {
-		kept := ""
+	number := 0
+	for line := range strings.SplitSeq(document, "\n") {
 		trimmed := strings.TrimSpace(line)
-		switch {
-		case !inside && trimmed == "<!-- new server -->":
-			finish()
-		case !inside && strings.HasPrefix(trimmed, "<!-- not run:"):
-			run = false
-		case !inside && strings.HasPrefix(trimmed, "```console"):
-			inside, output = true, false
-		case inside && strings.HasPrefix(trimmed, "```"):
-			inside, run = false, true
-		case inside && run:
-			command, ok := documentedCommand(line)
+		kept := ""
+		switch fence := strings.HasPrefix(trimmed, "```"); {
+		case at == outside && fence:
+			switch mark := strings.TrimPrefix(trimmed, "```"); {
+			case skip:
+				at = other
+			case mark == "console":
+				at = console
+			case mark == "redis-cli":
+				at, own = virtual, blanks(number)
+			default:
+				at = other
+			}
+			skip, output = false, false
+		case fence:
+			if at == virtual {
+				finish(own, true)
+			}
+			at = outside
+		case at == outside && trimmed == "<!-- new server -->":
+			finish(program, false)
+			program = blanks(number)
+		case at == outside && strings.HasPrefix(trimmed, "<!-- not run:"):
+			skip = true
+		case at == console || at == virtual:
+			command, ok := documentedCommand(line, at == virtual)
 			switch {
 			case ok:
-				kept, output, found = "> "+command, true, true
+				kept, output = "> "+command, true
 			case strings.HasPrefix(line, "$ ") || strings.HasPrefix(line, "#"):
 				output = false
 			case output:
-				kept = longNumber.ReplaceAllString(line, "…")
+				kept = longNumber.ReplaceAllString(strings.ReplaceAll(line, "...", "…"), "…")
 			}
 		}
-		out = append(out, kept)
+		number++
+		if at == virtual {
+			own, program = append(own, kept), append(program, "")
+		} else {
+			program = append(program, kept)
+		}
 	}
-	finish()
+	finish(program, false)
 	return sessions
 }
 
 // documentedCommand returns the Redis command in a line of a session.
-func documentedCommand(line string) (command string, ok bool) {
+func documentedCommand(line string, bare bool) (command string, ok bool) {
+	if bare {
+		return strings.CutPrefix(line, "> ")
+	}
 	if rest, ok := strings.CutPrefix(line, "127.0.0.1:7711> "); ok {
 		return rest, true
 	}
@@ -119,41 +164,52 @@ func documentedCommand(line string) (command string, ok bool) {
 	return rest, rest != ""
 }
 
-// The proof that sessions are found, and a wrong one is seen.
+// The proof that sessions are found, and nothing else.
 func TestDocumentedSessionsAreFound(t *testing.T) {
-	const document = `# Title
+	document := strings.ReplaceAll(`# Title
+~~~sh
+$ redis-cli PING
+no session
 ~~~
-> not a session
-~~~
-` + "```sh\n$ redis-cli PING\nno session either\n```\n```console\n" + `$ go run ./cmd/dqd serve
+~~~console
+$ go run ./cmd/dqd serve
 listening on 127.0.0.1:7711
 $ redis-cli -p 7711 DQADD orders order-42 '{"total":99}' DELAY 10s
 "order-42"
+~~~
+~~~redis-cli
+> DQLEN orders
+(integer) 0
+~~~
+~~~console
 127.0.0.1:7711> DQGET orders order-42 due
 1) (integer) 1796990400000
-` + "```\n<!-- not run: needs a cluster -->\n```console\n$ redis-cli NO\nno\n```\n<!-- new server -->\n```console\n$ redis-cli PING\nPONG\n```\n"
-	got := documentedSessions(document)
-	want := []string{`> DQADD orders order-42 '{"total":99}' DELAY 10s
-"order-42"
-> DQGET orders order-42 due
-1) (integer) …`, "> PING\nPONG"}
-	if len(got) != 2 {
-		t.Fatalf("found %d sessions: %q", len(got), got)
-	}
-	for i := range want {
-		if s := strings.Trim(squeeze(got[i]), "\n"); s != want[i] {
-			t.Errorf("session %d is\n%s\nwant\n%s", i, s, want[i])
+~~~
+<!-- not run: needs a cluster -->
+~~~console
+$ redis-cli NO
+no
+~~~
+<!-- new server -->
+~~~console
+$ redis-cli PING
+PONG
+~~~
+`, "~~~", "```")
+	var got []string
+	for _, s := range documentedSessions(document) {
+		line := 1
+		for strings.HasPrefix(s.text, "\n") {
+			s.text, line = s.text[1:], line+1
 		}
+		got = append(got, fmt.Sprintf("line %d, virtual %v: %s", line, s.virtual, strings.Join(strings.FieldsFunc(s.text, func(r rune) bool { return r == '\n' }), "; ")))
 	}
-	line := 1 + strings.Count(document[:strings.Index(document, "$ redis-cli -p")], "\n")
-	if at := strings.Count(got[0][:strings.Index(got[0], "> DQADD")], "\n") + 1; at != line {
-		t.Errorf("the first command stands in line %d of the session, %d of the document", at, line)
+	want := []string{
+		"line 13, virtual true: > DQLEN orders; (integer) 0",
+		`line 9, virtual false: > DQADD orders order-42 '{"total":99}' DELAY 10s; "order-42"; > DQGET orders order-42 due; 1) (integer) …`,
+		"line 27, virtual false: > PING; PONG",
 	}
-}
-
-func squeeze(s string) string {
-	for strings.Contains(s, "\n\n") {
-		s = strings.ReplaceAll(s, "\n\n", "\n")
+	if !slices.Equal(got, want) {
+		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	return s
 }

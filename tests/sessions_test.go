@@ -21,14 +21,7 @@ func TestSessionsInVirtualTime(t *testing.T) {
 		if s.RealOnly != "" {
 			t.Skipf("runs against a real process only: %s", s.RealOnly)
 		}
-		synctest.Test(t, func(t *testing.T) {
-			// A bubble begins in the year 2000; times below 2001-09-09 look
-			// like seconds to dqd and are refused as bare integers.
-			time.Sleep(time.Until(time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)))
-			script.Run(t, s, *update, func(config map[string]string) (script.Target, error) {
-				return openInProcess(t, config)
-			})
-		})
+		runInProcess(t, s)
 	})
 }
 
@@ -38,9 +31,26 @@ func TestSessionsWithTheProgram(t *testing.T) {
 		if s.VirtualOnly != "" {
 			t.Skipf("runs under virtual time only: %s", s.VirtualOnly)
 		}
+		runProgram(t, s)
+	})
+}
+
+func runInProcess(t *testing.T, s *script.Script) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		// A bubble begins in the year 2000; times below 2001-09-09 look like
+		// seconds to dqd and are refused as bare integers.
+		time.Sleep(time.Until(time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)))
 		script.Run(t, s, *update, func(config map[string]string) (script.Target, error) {
-			return openProcess(t, config), nil
+			return openInProcess(t, config)
 		})
+	})
+}
+
+func runProgram(t *testing.T, s *script.Script) {
+	t.Helper()
+	script.Run(t, s, *update, func(config map[string]string) (script.Target, error) {
+		return openProcess(t, config), nil
 	})
 }
 

@@ -32,7 +32,7 @@ const (
 
 	// cascadeBudget is how many timers one call of Expire may move, without
 	// those that it earns, cascadePerTimer for every timer that it returns.
-	// Some 10 µs, 50 at most.
+	// It bounds how long a call keeps its caller from other work.
 	cascadeBudget   = 512
 	cascadePerTimer = 4
 

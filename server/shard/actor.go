@@ -71,13 +71,13 @@ func (s *Shard) unpark(c Client, reply commands.Reply) {
 func (s *Shard) finish(f *flight) {
 	s.flight = nil
 	if f.err == nil {
-		for _, d := range f.batch.Deliveries() {
+		for _, d := range f.report.Deliveries {
 			s.stats.delivered(d.Name, d.LateNs)
 			if s.opt.Observe.Lateness != nil {
 				s.opt.Observe.Lateness(d.LateNs)
 			}
 		}
-		for _, r := range f.batch.Runs() {
+		for _, r := range f.report.Runs {
 			s.stats.ran(r.Name, r.RunNs)
 		}
 		return
@@ -239,7 +239,7 @@ func (s *Shard) boundary() (more bool) {
 		}
 		return more
 	}
-	s.flight = &flight{answers: answers, batch: b}
+	s.flight = &flight{answers: answers, report: b.Report}
 	entry := b.Seal(s.opt.Number)
 	if s.opt.Observe.Batch != nil {
 		s.opt.Observe.Batch(n, len(entry))

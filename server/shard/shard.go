@@ -127,7 +127,7 @@ type giveBack struct {
 // flight is a batch on its way.
 type flight struct {
 	answers []*Call
-	batch   *evaluate.Batch
+	report  evaluate.Report
 	err     error
 }
 

@@ -154,7 +154,7 @@ func (s *subject) Arrived() []model.Arrival {
 	return a
 }
 
-func (s *subject) Recount() error { return nil }
+func (s *subject) Recount() error { return persist.Verify(s.state) }
 
 // tree turns a reply into the model's form.
 func tree(r commands.Reply) model.Reply {

@@ -54,11 +54,12 @@ type Memory struct {
 	Heads   *dispatch.Heads
 	Waiters *dispatch.Waiters
 
-	queues map[string]*queue
-	byNum  map[uint32]*queue
-	totals record.Queue
-	number int64    // of queues
-	want   []*queue // with a waiter, and with a job that became ready
+	queues  map[string]*queue
+	byNum   map[uint32]*queue
+	totals  record.Queue
+	number  int64    // of queues
+	want    []*queue // with a waiter, and with a job that became ready
+	scratch scratch  // of the batch under evaluation
 	// sweepAt is when the next IDEM memories may be swept, progress ns.
 	sweepAt int64
 }
@@ -113,13 +114,18 @@ func (m *Memory) forgetQueues() {
 	m.want = nil
 }
 
-// Batch is one entry in the making.
+// Batch is one entry in the making. A memory has one at a time.
 type Batch struct {
 	*Memory
-	now   Now
-	limit Limits
+	*scratch
+	now    Now
+	limit  Limits
+	Report Report
+}
 
-	live    map[string]*job   // by q4 id; is == nil: gone in this batch
+// scratch is what a batch gathers; its storage serves one batch after the other.
+type scratch struct {
+	live    map[string]*job   // the overlay, by q4 id; is == nil: there is no live job
 	dead    map[uint64]*job   // touched dead jobs, by acceptance
 	died    map[string][]*job // those that died in this batch, oldest first, by q4 id
 	touched []*job            // in order of first touch
@@ -128,10 +134,26 @@ type Batch struct {
 	idems   []string // keys of idem in order of first touch
 	effects effect.Batch
 	bytes   int
+	key     []byte
+}
 
-	deliveries []Delivered
-	runs       []Run
-	key        []byte
+func (s *scratch) reset() {
+	if s.live == nil {
+		s.live, s.dead, s.died, s.idem = map[string]*job{}, map[uint64]*job{}, map[string][]*job{}, map[string]*record.Idem{}
+	}
+	clear(s.live)
+	clear(s.dead)
+	clear(s.died)
+	clear(s.idem)
+	clear(s.touched)
+	s.touched, s.queued, s.idems, s.bytes = s.touched[:0], s.queued[:0], s.idems[:0], 0
+	s.effects.Reset()
+}
+
+// Report is what a batch did, for the statistics.
+type Report struct {
+	Deliveries []Delivered
+	Runs       []Run
 }
 
 // Limits are the global limits that need state or time to check.
@@ -170,11 +192,8 @@ func (m *Memory) NewBatch(now Now, limit Limits) *Batch {
 	if len(m.queues) > maxCachedQueues && m.Waiters.Len() == 0 {
 		m.forgetQueues()
 	}
-	return &Batch{
-		Memory: m, now: now, limit: limit,
-		live: map[string]*job{}, dead: map[uint64]*job{}, died: map[string][]*job{},
-		idem: map[string]*record.Idem{},
-	}
+	m.scratch.reset()
+	return &Batch{Memory: m, scratch: &m.scratch, now: now, limit: limit}
 }
 
 // Now returns the batch's stamp.
@@ -187,10 +206,6 @@ func (b *Batch) Empty() bool {
 
 // Size estimates the entry's bytes so far.
 func (b *Batch) Size() int { return b.bytes + b.effects.Size() }
-
-// Deliveries and Runs return what the batch did, for the statistics.
-func (b *Batch) Deliveries() []Delivered { return b.deliveries }
-func (b *Batch) Runs() []Run             { return b.runs }
 
 // Seal turns the batch into an entry. Afterwards the batch is done with.
 func (b *Batch) Seal(shard uint32) []byte {
@@ -305,14 +320,15 @@ func (b *Batch) find(q *queue, id []byte) *job {
 		}
 		return j
 	}
+	j := &job{q: q}
+	b.live[string(k)] = j
 	v, ok := b.Store.Get(b.key)
 	if !ok {
 		return nil
 	}
 	rec, err := record.DecodeJob(q.Number, append([]byte(nil), id...), v)
 	corrupt(err)
-	j := &job{q: q, was: rec, is: rec}
-	b.live[string(k)] = j
+	j.was, j.is = rec, rec
 	return j
 }
 

@@ -39,7 +39,7 @@ func (b *Batch) ack(r *commands.Ack) commands.Reply {
 		if j.is.TokenState == record.TokenNacked {
 			return commands.BadToken
 		}
-		b.runs = append(b.runs, Run{Name: q.Name, RunNs: b.now.Progress - j.is.LeasedAt})
+		b.Report.Runs = append(b.Report.Runs, Run{Name: q.Name, RunNs: b.now.Progress - j.is.LeasedAt})
 		b.bump(q, acked, 1)
 		b.end(j, j.is)
 		return commands.Done

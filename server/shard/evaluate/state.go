@@ -128,7 +128,7 @@ func (b *Batch) delivered(j *job, rec *record.Job) {
 	rec.LateUs = (late + 999) / 1000 // rounded up, as all times are
 	rec.LeasedAt = b.now.Progress
 	b.bump(j.q, delivered, 1)
-	b.deliveries = append(b.deliveries, Delivered{Name: j.q.Name, LateNs: late})
+	b.Report.Deliveries = append(b.Report.Deliveries, Delivered{Name: j.q.Name, LateNs: late})
 }
 
 // release ends a lease that nobody settled: the job waits for its retry, or is
