@@ -20,7 +20,7 @@ import (
 // node is a running dqd: every part of it, in the order in which they were made.
 type node struct {
 	config    *config
-	clock     tsc.Source
+	clock     *tsc.TSC
 	server    *server.Server
 	listeners []net.Listener
 	web       net.Listener // nil = off
@@ -47,7 +47,9 @@ func assemble(c *config, log *slog.Logger) (n *node, err error) {
 		}
 	}()
 
-	n.clock = tsc.NewGo()
+	n.clock = tsc.NewTSC(tsc.Options{OnEvent: func(i tsc.Info) {
+		log.Info("clock", "source", i.Source, "tsc-hz", i.HzTSC, "reason", i.Reason)
+	}})
 
 	limits := commands.DefaultLimits()
 	limits.MaxPayload = int(c.maxPayload)
@@ -97,9 +99,10 @@ func assemble(c *config, log *slog.Logger) (n *node, err error) {
 	}
 
 	n.shard = shard.New(shard.Options{
-		Log:   n.raft,
-		State: n.raft.State(),
-		Clock: n.clock,
+		Log:       n.raft,
+		State:     n.raft.State(),
+		Clock:     n.clock,
+		ClockInfo: n.clock.Info,
 		Limits: evaluate.Limits{
 			MaxAhead:  limits.MaxAhead,
 			ReplyMax:  4 << 20,
@@ -145,6 +148,9 @@ func (n *node) shutdown() error {
 	}
 	if n.raft != nil {
 		errs = append(errs, n.raft.Close())
+	}
+	if n.clock != nil {
+		n.clock.Close()
 	}
 	return errors.Join(errs...)
 }

@@ -71,6 +71,22 @@ func Start(t testing.TB, o Options) *Server {
 	return s
 }
 
+// TryStart starts a server that may refuse to start: then it returns nil. A
+// server that neither serves nor ends fails the test.
+func TryStart(t testing.TB, o Options) *Server {
+	t.Helper()
+	s := &Server{t: t, options: o, Dir: o.Dir}
+	t.Cleanup(s.Kill)
+	err := s.start()
+	if err == nil {
+		return s
+	}
+	if s.ended == nil || s.Alive() {
+		t.Fatalf("dqd neither serves nor ends: %v", err)
+	}
+	return nil
+}
+
 // Restart starts the process again on the same data, after Kill or Stop. The
 // ports are new ones.
 func (s *Server) Restart() error {

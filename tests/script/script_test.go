@@ -179,7 +179,7 @@ func runFake(t *testing.T, text string) []string {
 			return
 		}
 		defer func() {
-			if r := recover(); r != nil && r != any(stopped) {
+			if r := recover(); r != nil && r != any(errStopped) {
 				panic(r)
 			}
 		}()
@@ -191,13 +191,16 @@ func runFake(t *testing.T, text string) []string {
 // complaints collects what a test would report.
 type complaints struct{ list []string }
 
-var stopped = errors.New("stopped")
+var errStopped = errors.New("errStopped")
 
 func (c *complaints) Helper()                      {}
 func (c *complaints) Logf(string, ...any)          {}
 func (c *complaints) Errorf(f string, args ...any) { c.list = append(c.list, fmt.Sprintf(f, args...)) }
-func (c *complaints) Fatalf(f string, args ...any) { c.Errorf(f, args...); panic(stopped) }
-func (c *complaints) Skipf(f string, args ...any)  { c.Errorf("skipped: "+f, args...); panic(stopped) }
+func (c *complaints) Fatalf(f string, args ...any) { c.Errorf(f, args...); panic(errStopped) }
+func (c *complaints) Skipf(f string, args ...any) {
+	c.Errorf("skipped: "+f, args...)
+	panic(errStopped)
+}
 
 // fake is a server with a handful of commands, inside a bubble.
 type fake struct {

@@ -22,12 +22,20 @@ func corrupt(err error) {
 	}
 }
 
-// earlier returns the earlier of two instants, the zero Instant being never.
-func (b *Batch) earlier(t, u record.Instant) record.Instant {
-	if t.Ns == 0 || u.Ns != 0 && b.now.shown(u) < b.now.shown(t) {
-		return u
+// wakeOf returns when to look at a delayed job: at its due time, or at its
+// expiry, if that is earlier. The result is always on the timeline of the due
+// time: were it on the other one, a step of the wall clock back could move it
+// behind the due time, and the job would be late. A look that comes too early
+// because of such a step asks for the next one.
+func (b *Batch) wakeOf(due, expire record.Instant) record.Instant {
+	if expire.Ns == 0 || b.now.shown(expire) >= b.now.shown(due) {
+		return due
 	}
-	return t
+	due.Ns = b.now.shown(expire)
+	if due.Domain == record.Progress {
+		due.Ns -= b.now.Offset
+	}
+	return due
 }
 
 // settle makes rec wait for its due time: delayed, or ready if due has come, or
@@ -41,7 +49,7 @@ func (b *Batch) settle(j *job, rec *record.Job) {
 		b.ready(j, rec)
 	default:
 		rec.State = record.Delayed
-		rec.Wake = b.earlier(rec.Due, rec.Expire)
+		rec.Wake = b.wakeOf(rec.Due, rec.Expire)
 		b.change(j, rec)
 	}
 }

@@ -1,0 +1,235 @@
+package tests
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dqd/tests/dqdtest"
+	"dqd/tests/ledger"
+)
+
+// The process opens the two ports that it names, on loopback, and no other:
+// none for Raft.
+func TestOpensOnlyItsTwoPorts(t *testing.T) {
+	server := dqdtest.Start(t, dqdtest.Options{})
+	got := listening(t, server.Pid())
+	want := []string{server.Addr, server.HTTP}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("listens on %q, says %q", got, want)
+	}
+}
+
+// listening returns the IPv4 addresses and IPv6 ports on which a process listens.
+func listening(t *testing.T, pid int) []string {
+	t.Helper()
+	mine := map[string]bool{}
+	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		if target, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, fd.Name())); err == nil {
+			mine[strings.Trim(strings.TrimPrefix(target, "socket:"), "[]")] = true
+		}
+	}
+	var list []string
+	for _, table := range []string{"tcp", "tcp6"} {
+		f, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", pid, table))
+		if err != nil {
+			continue
+		}
+		for in := bufio.NewScanner(f); in.Scan(); {
+			w := strings.Fields(in.Text())
+			const listen = "0A"
+			if len(w) < 10 || w[3] != listen || !mine[w[9]] {
+				continue
+			}
+			var a, b, c, d, port int
+			if table == "tcp" {
+				fmt.Sscanf(w[1], "%02X%02X%02X%02X:%X", &d, &c, &b, &a, &port)
+				list = append(list, fmt.Sprintf("%d.%d.%d.%d:%d", a, b, c, d, port))
+			} else {
+				list = append(list, "IPv6 "+w[1])
+			}
+		}
+		f.Close()
+	}
+	return list
+}
+
+// Folders are 0700 and files 0600.
+func TestDataIsPrivate(t *testing.T) {
+	server := dqdtest.Start(t, dqdtest.Options{})
+	if _, err := server.Dial().Must("DQADD", "q", "a", "x"); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(server.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if want := map[bool]fs.FileMode{true: 0o700, false: 0o600}[d.IsDir()]; info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, want %v", path, info.Mode().Perm(), want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Probes and metrics answer, metrics with what happened.
+func TestProbesAndMetrics(t *testing.T) {
+	server := dqdtest.Start(t, dqdtest.Options{})
+	if _, err := server.Dial().Must("DQADD", "q", "a", "x"); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/livez", "/readyz", "/metrics"} {
+		status, body := get(t, "http://"+server.HTTP+path)
+		if status != http.StatusOK {
+			t.Errorf("%s answers %d: %s", path, status, body)
+		}
+		if path == "/metrics" && !strings.Contains(body, "\ndqd_") {
+			t.Errorf("/metrics has no metric of dqd:\n%s", body)
+		}
+	}
+	if status, _ := get(t, "http://"+server.HTTP+"/nonsense"); status != http.StatusNotFound {
+		t.Errorf("/nonsense answers %d", status)
+	}
+}
+
+func get(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	client := &http.Client{Timeout: dqdtest.Deadline}
+	r, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(b)
+}
+
+// A folder serves one process at a time; the second says so and ends.
+func TestSecondProcessOnTheSameFolderIsRefused(t *testing.T) {
+	server := dqdtest.Start(t, dqdtest.Options{})
+	out, err := exec.Command(dqdtest.Binary(t), "serve", "--port", "0", "--http-port", "0", "--dir", server.Dir).CombinedOutput()
+	if err == nil {
+		t.Fatalf("a second process served the same folder:\n%s", out)
+	}
+	if !strings.Contains(string(out), server.Dir) {
+		t.Errorf("its message does not name the folder:\n%s", out)
+	}
+	if v, err := server.Dial().Do("PING"); err != nil || v.Text != "PONG" {
+		t.Errorf("the first process was disturbed: %v %v", v, err)
+	}
+}
+
+// Bad flags and settings are refused with a message, not half obeyed.
+func TestBadFlagsAreRefused(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "dqd.conf")
+	if err := os.WriteFile(config, []byte("nonsense yes\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"serve", "--nonsense"},
+		{"serve", "--port", "70000"},
+		{"serve", "--port", "x"},
+		{"serve", "--config", config},
+		{"serve", "--config", "/no/such/file"},
+		{"nonsense"},
+	} {
+		out, err := exec.Command(dqdtest.Binary(t), args...).CombinedOutput()
+		if err == nil || len(out) == 0 {
+			t.Errorf("dqd %q: %v, %q", args, err, out)
+		}
+	}
+}
+
+// One byte of one file is damaged while the server is down. It refuses to
+// start, or the damage does no harm: nothing acknowledged is lost.
+func TestDamagedDataIsRefused(t *testing.T) {
+	random := newRandom(t)
+	book := ledger.New()
+	server := dqdtest.Start(t, dqdtest.Options{})
+	fill(t, server, book)
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	filepath.WalkDir(server.Dir, func(path string, d fs.DirEntry, err error) error {
+		if info, e := d.Info(); err == nil && e == nil && !d.IsDir() && info.Size() > 0 {
+			files = append(files, path)
+		}
+		return err
+	})
+	refused := 0
+	for _, path := range files {
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged := slices.Clone(whole)
+		at := random.IntN(len(damaged))
+		damaged[at] ^= 1 << random.IntN(8)
+		copied := filepath.Join(t.TempDir(), "data")
+		if err := os.CopyFS(copied, os.DirFS(server.Dir)); err != nil {
+			t.Fatal(err)
+		}
+		name, _ := filepath.Rel(server.Dir, path)
+		if err := os.WriteFile(filepath.Join(copied, name), damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		what := fmt.Sprintf("byte %d of %d of %s", at, len(damaged), name)
+		second := dqdtest.TryStart(t, dqdtest.Options{Dir: copied})
+		if second == nil {
+			refused++
+			continue
+		}
+		t.Run(what, func(t *testing.T) { checkLedger(t, second, book, "kill", 0) })
+		second.Kill()
+	}
+	t.Logf("%d of %d damages were refused at the start", refused, len(files))
+	if refused == 0 {
+		t.Error("no damage was noticed")
+	}
+}
+
+// fill adds, cancels and acks some hundred jobs.
+func fill(t *testing.T, server *dqdtest.Server, book *ledger.Ledger) {
+	t.Helper()
+	c := server.Dial()
+	for i := range 300 {
+		id, due := fmt.Sprintf("job-%d", i), time.Now().Add(time.Hour).UnixNano()
+		op := book.Add(id, ledger.At(due), false)
+		if _, err := c.Must("DQADD", "kill", id, strings.Repeat("x", i), "AT", fmt.Sprint(due)+"ns"); err != nil {
+			t.Fatal(err)
+		}
+		op.Done()
+		if i%3 == 0 {
+			end := book.End(id, ledger.Cancelled)
+			if _, err := c.Must("DQCANCEL", "kill", id); err != nil {
+				t.Fatal(err)
+			}
+			end.Done()
+		}
+	}
+}
