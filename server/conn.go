@@ -1,10 +1,8 @@
 package server
 
 import (
-	"errors"
 	"io"
 	"net"
-	"os"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -20,8 +18,8 @@ import (
 //  1. Replies leave in the order of the commands.
 //  2. The goroutine of run alone reads, parses and runs local commands; it waits
 //     for nothing but the socket, and for room where a bound is reached.
-//  3. A command that looks at or changes what an earlier one may have changed (every local
-//     command but the simplest) runs only when all earlier calls are answered.
+//  3. A local command that an earlier command may bear upon runs only when all
+//     earlier ones are answered; only the simplest need not wait.
 //  4. Behind a pop that may wait nothing is parsed, but reading goes on, so that
 //     a client that leaves loses its place before any lease.
 //  5. Every byte held for a client counts against a bound.
@@ -42,11 +40,12 @@ type conn struct {
 	in       input
 	framer   resp.Framer
 	frame    resp.Frame
-	framed   bool // frame was found and waits to be executed
-	args     [][]byte
-	batch    []entry // executed, not yet in pending
-	bytes    int     // of batch
-	quota    int     // the batch moves on when it is so long
+	framed   bool     // frame was found and waits to be executed
+	args     [][]byte // room for arguments; what is taken stays as it is
+	argsLent bool     // requests alias it
+	batch    []entry  // executed, not yet in pending
+	bytes    int      // of batch
+	quota    int      // the batch moves on when it is so long
 	calls    []*shard.Call
 	eof      bool
 	partial  time.Time // since when a command is incomplete; zero = none is
@@ -69,21 +68,10 @@ type conn struct {
 	late    bool        // it did
 	quit    bool        // run shall stop parsing
 	ended   bool        // the socket is closed
+	why     closeReason // then
+	counted bool        // among the server's blocked clients
 	info    clientInfo
 }
-
-// waitFor says what run waits for before it executes the next command.
-type waitFor uint8
-
-const (
-	waitNothing waitFor = iota
-	waitEmpty           // all earlier calls answered
-	waitRoom            // unanswered calls and unread output below their bounds
-	waitShard           // the shard serves
-)
-
-// batchMax is the number of commands after which replies and calls move on.
-const batchMax = 128
 
 func newConn(s *Server, nc net.Conn, id int64) *conn {
 	c := &conn{
@@ -112,295 +100,6 @@ func (c *conn) run() {
 	for c.parse() && c.fill() {
 	}
 	c.finish()
-}
-
-// parse executes the complete commands that were received, as far as it may.
-// It returns false when no more shall be read.
-func (c *conn) parse() bool {
-	if !c.proceed() {
-		return true
-	}
-	for {
-		if !c.framed {
-			frame, ok, err := c.framer.Next(c.in.unparsed())
-			if err != nil {
-				c.srv.counters.protocolErrors.Add(1)
-				c.finalReply(commands.Error(err.Error()))
-				return false
-			}
-			if !ok {
-				return c.commit()
-			}
-			c.frame, c.framed, c.partial = frame, true, time.Time{}
-		}
-		if len(c.batch) >= c.quota || c.bytes >= c.srv.opts.OutputPause {
-			if !c.commit() {
-				return false
-			}
-		}
-		if len(c.batch) == 0 {
-			if c.quota = c.room(); c.quota <= 0 {
-				return c.setWait(waitRoom)
-			}
-		}
-		need, stop := c.execute()
-		if stop {
-			c.commit()
-			return false
-		}
-		if need != waitNothing {
-			return c.commit() && c.setWait(need)
-		}
-		if n := len(c.batch); n > 0 && c.batch[n-1].block { // rule 4
-			return c.commit() && c.setWait(waitEmpty)
-		}
-	}
-}
-
-// proceed reports whether what run waits for has come.
-func (c *conn) proceed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.met(c.waits) {
-		return false
-	}
-	c.waits = waitNothing
-	return true
-}
-
-// execute runs the framed command: its reply or call goes to the batch. If it
-// has to wait, it says for what and stays framed.
-func (c *conn) execute() (need waitFor, stop bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.srv.panicked("command", p, debug.Stack())
-			c.framed = false
-			c.add(entry{reply: errInternal, done: true, last: true})
-			stop = true
-		}
-	}()
-	args, err := resp.Parse(c.frame, c.in.unparsed()[:c.frame.Len], c.argSpace(c.frame.Args))
-	if err != nil {
-		c.srv.counters.protocolErrors.Add(1)
-		c.add(entry{reply: commands.Error(err.Error()), done: true, last: true})
-		return waitNothing, true
-	}
-	if len(args) > 0 {
-		need, stop = c.dispatch(args)
-		if need != waitNothing {
-			return need, false
-		}
-	}
-	c.keepArgs(args)
-	c.in.take(c.frame.Len)
-	c.framed = false
-	return waitNothing, stop
-}
-
-// setWait notes what run waits for. It returns true.
-func (c *conn) setWait(w waitFor) bool {
-	c.mu.Lock()
-	c.waits = w
-	c.mu.Unlock()
-	return true
-}
-
-// ready reports whether a command that needs w may run.
-func (c *conn) ready(w waitFor) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.met(w)
-}
-
-// met is ready with mu held.
-func (c *conn) met(w waitFor) bool {
-	switch w {
-	case waitEmpty:
-		return c.pending.empty()
-	case waitRoom:
-		return c.roomLocked() > 0
-	case waitShard:
-		return c.late || c.srv.shard.Load() != nil
-	}
-	return true
-}
-
-// room returns how many commands may be executed before the bounds are looked at again.
-func (c *conn) room() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.roomLocked()
-}
-
-func (c *conn) roomLocked() int {
-	o := &c.srv.opts
-	if c.pending.bytes >= o.PendingBytes || c.output.unread() >= o.OutputPause {
-		return 0
-	}
-	return min(batchMax, o.PendingCalls-c.pending.len())
-}
-
-// argSpace returns room for n arguments that stay until their call is answered.
-func (c *conn) argSpace(n int) [][]byte {
-	if n > argsKeep/4 || c.frame.Inline {
-		return make([][]byte, 0, n)
-	}
-	if cap(c.args)-len(c.args) < n {
-		c.args = make([][]byte, 0, argsKeep)
-	}
-	return c.args[len(c.args):len(c.args):cap(c.args)]
-}
-
-// keepArgs takes the arguments out of the room of argSpace.
-func (c *conn) keepArgs(args [][]byte) {
-	if n := len(args); n > 0 && n <= argsKeep/4 && !c.frame.Inline {
-		c.args = c.args[:len(c.args)+n]
-	}
-}
-
-// argsKeep is the number of arguments that are allocated together.
-const argsKeep = 64
-
-// add puts an executed command into the batch.
-func (c *conn) add(e entry) {
-	e.mute = c.replies.mute() && !e.last
-	e.bytes = c.frame.Len
-	c.batch = append(c.batch, e)
-	c.bytes += e.bytes
-}
-
-// commit moves the batch on: replies to the output, calls to the shard. It
-// returns false if the connection has ended or shall end.
-func (c *conn) commit() bool {
-	if len(c.batch) == 0 {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return !c.ended && !c.quit
-	}
-	calls := c.calls[:0]
-	c.mu.Lock()
-	if c.ended { // what was not submitted never will be
-		c.mu.Unlock()
-		c.clearBatch()
-		return false
-	}
-	for i := range c.batch {
-		c.pending.push(c.batch[i])
-		if call := c.batch[i].call; call != nil {
-			calls = append(calls, call)
-		}
-	}
-	c.srv.counters.commands.Add(int64(len(c.batch)))
-	c.info.active = time.Now()
-	c.info.commands += int64(len(c.batch))
-	lost := c.encode()
-	c.send()
-	goOn := !c.ended && !c.quit
-	c.mu.Unlock()
-	if len(calls) > 0 {
-		(*c.srv.shard.Load()).Submit(calls)
-		clear(calls)
-		c.calls = calls[:0]
-	}
-	c.undelivered(lost)
-	c.clearBatch()
-	return goOn
-}
-
-func (c *conn) clearBatch() {
-	clear(c.batch)
-	c.batch, c.bytes = c.batch[:0], 0
-	if cap(c.batch) > pendingKeep {
-		c.batch, c.calls = nil, nil
-	}
-}
-
-// finalReply is the last one: what follows is not read.
-func (c *conn) finalReply(r commands.Reply) {
-	c.add(entry{reply: r, done: true, last: true})
-	c.commit()
-}
-
-// fill reads, or waits until the next command may run. It returns false when
-// there will be nothing more.
-func (c *conn) fill() bool {
-	c.mu.Lock()
-	for c.waits != waitNothing && !c.met(c.waits) && !c.ended && !c.quit {
-		if !c.eof && len(c.in.unparsed()) < c.srv.opts.StalledInput {
-			break
-		}
-		c.wake.Wait()
-	}
-	if c.ended || c.quit || c.eof && c.waits == waitNothing {
-		c.mu.Unlock()
-		return false
-	}
-	if c.waits != waitNothing && c.met(c.waits) {
-		c.mu.Unlock()
-		return true
-	}
-	free := c.pending.empty() && c.output.settled()
-	if free {
-		c.args = c.args[:0]
-	}
-	c.parked = c.waits != waitNothing && len(c.in.unparsed()) > 0
-	room := c.in.room(max(c.framer.Need(), c.frameNeed()), free)
-	c.chunk = cap(c.in.chunk)
-	c.charge()
-	c.setReadDeadline()
-	c.mu.Unlock()
-
-	n, err := c.nc.Read(room)
-	c.in.received(n, len(room))
-
-	c.mu.Lock()
-	c.parked = false
-	kicked := c.kicked
-	quit := c.quit || c.ended
-	stuck := c.pending.blocked || c.waits == waitShard
-	c.mu.Unlock()
-	switch {
-	case quit:
-		return false
-	case err == nil || kicked && errors.Is(err, os.ErrDeadlineExceeded):
-		return true
-	case errors.Is(err, io.EOF):
-		// The client may have closed its sending side only and still read, so
-		// what it sent is answered; but a pop would be a job for nobody, and
-		// nobody waits for what stands behind a pop or a start.
-		c.eof = true
-		c.leave()
-		return !stuck
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		c.abort(closedCommandTimeout)
-	default:
-		c.abort(closedByPeer)
-	}
-	return false
-}
-
-// frameNeed is the size of a command that was framed and waits.
-func (c *conn) frameNeed() int {
-	if c.framed {
-		return c.frame.Len
-	}
-	return 0
-}
-
-// setReadDeadline grants an unfinished command its time, and lifts what kick
-// did. The rest of the time a connection may be silent. Called with mu held.
-func (c *conn) setReadDeadline() {
-	var deadline time.Time
-	if c.waits == waitNothing && c.framer.Started() {
-		if c.partial.IsZero() {
-			c.partial = time.Now()
-		}
-		deadline = c.partial.Add(c.srv.opts.CommandTimeout)
-	}
-	if c.kicked || deadline != c.deadline {
-		c.nc.SetReadDeadline(deadline)
-		c.kicked, c.deadline = false, deadline
-	}
 }
 
 // kick gets run out of Read. Called with mu held.
@@ -448,10 +147,8 @@ func (c *conn) abortLocked(why closeReason) {
 	}
 	c.ended = true
 	c.gone.Store(true)
+	c.why = why // end logs it: a log may block
 	c.srv.counters.closed[why].Add(1)
-	if why.worthLogging() {
-		c.srv.opts.Log.Warn("client closed", "reason", why.String(), "id", c.id, "peer", c.peer)
-	}
 	c.nc.Close()
 	c.wake.Broadcast()
 }
@@ -473,7 +170,11 @@ func (c *conn) finish() {
 	ended := c.ended
 	c.mu.Unlock()
 	if !ended && !c.eof {
-		linger(c.nc)
+		patience := lingerTime
+		if c.srv.isDown() {
+			patience = lingerTimeDown
+		}
+		linger(c.nc, patience)
 	}
 }
 
@@ -497,25 +198,30 @@ func (c *conn) end() {
 	}
 	lost := c.encode()
 	lost = append(lost, c.output.drop()...)
+	why = c.why
 	c.mu.Unlock()
 	c.undelivered(lost)
 	c.srv.forget(c)
+	if why.worthLogging() && c.srv.logNow(why) {
+		c.srv.opts.Log.Warn("client closed", "reason", why.String(), "id", c.id, "peer", c.peer)
+	}
 }
 
 // linger closes a socket so that its last reply arrives: closing it with unread
 // input would reset the connection and take the reply with it.
-func linger(nc net.Conn) {
+func linger(nc net.Conn, patience time.Duration) {
 	half, ok := nc.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	nc.SetReadDeadline(time.Now().Add(lingerTime))
+	nc.SetReadDeadline(time.Now().Add(patience))
 	io.CopyN(io.Discard, nc, lingerBytes)
 }
 
 const (
-	lingerTime  = time.Second
-	lingerBytes = 1 << 20
+	lingerTime     = time.Second
+	lingerTimeDown = 50 * time.Millisecond // idle clients of a pool do not look
+	lingerBytes    = 1 << 20
 )
 
 // Gone reports that the client has left: nothing may be leased to it.

@@ -74,7 +74,7 @@ func TestBlockingPopStopsTheConnection(t *testing.T) {
 		if submitted, _, _, _ := r.sh.counts(); submitted > 1 {
 			t.Error("the add behind the pop ran")
 		}
-		until(t, "blocked", func() bool { return r.blocked() == 1 })
+		until(t, "blocked", func() bool { return r.counters.blocked.Load() == 1 })
 		producer.ask("DQADD q a job", "$1\r\na\r\n")
 		worker.expect("*1\r\n*6\r\n$1\r\nq\r\n$2\r\nid\r\n$3\r\njob\r\n:1\r\n:1\r\n:0\r\n$4\r\nlate\r\n+PONG\r\n")
 	})
@@ -88,9 +88,9 @@ func TestGoneWorkerGetsNothing(t *testing.T) {
 			_, _, _, before := r.sh.counts()
 			worker := r.client()
 			worker.send("DQPOP q BLOCK 20s\r\n" + behind)
-			until(t, "blocked", func() bool { return r.blocked() == 1 })
+			until(t, "blocked", func() bool { return r.counters.blocked.Load() == 1 })
 			worker.Close()
-			until(t, "gone", func() bool { _, _, _, gone := r.sh.counts(); return gone > before && r.blocked() == 0 })
+			until(t, "gone", func() bool { _, _, _, gone := r.sh.counts(); return gone > before && r.counters.blocked.Load() == 0 })
 		}
 		c := r.client()
 		c.ask("DQADD q a x", "$1\r\na\r\n")
@@ -185,7 +185,7 @@ func TestShutdown(t *testing.T) {
 	both(t, Options{}, func(r *rig) {
 		worker, producer := r.client(), r.client()
 		worker.send("DQPOP q BLOCK 20s\r\nPING\r\n")
-		until(r.t, "blocked", func() bool { return r.blocked() == 1 })
+		until(r.t, "blocked", func() bool { return r.counters.blocked.Load() == 1 })
 		r.sh.setHold(true)
 		producer.send("DQADD other a x\r\n")
 		until(r.t, "submitted", func() bool { n, _, _, _ := r.sh.counts(); return n == 2 })

@@ -10,6 +10,7 @@ import (
 
 // counters are what the server counts; INFO and the metrics read them.
 type counters struct {
+	blocked        atomic.Int64 // a gauge: connections with a pop that may wait
 	connections    atomic.Int64 // accepted since the start
 	commands       atomic.Int64
 	protocolErrors atomic.Int64

@@ -125,6 +125,7 @@ func (c *conn) call(row *commands.Command, request commands.Request, args [][]by
 		// It may wait for long: let it not keep a large chunk.
 		row, request, _ = commands.Parse(cloneArgs(args), c.srv.opts.Arguments)
 	}
+	c.in.lent, c.argsLent = true, true
 	c.add(entry{
 		call:  &shard.Call{Request: request, Client: c, Size: c.frame.Len},
 		row:   c.srv.rows[row],

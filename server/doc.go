@@ -10,6 +10,7 @@
 // The package decides nothing about jobs. It must not block the shard: Deliver
 // and Flush hold a connection's lock and one non-blocking write at most.
 //
-// Reading order: options.go, server.go, conn.go, input.go, pending.go, output.go,
-// then one file per local command.
+// Reading order: options.go, server.go, accept.go, conn.go, reading.go, input.go,
+// dispatch.go, pending.go, output.go; then session.go, client.go, info.go,
+// config.go, metrics.go and http.go, which answer.
 package server

@@ -96,12 +96,11 @@ func (s *Server) port() int {
 }
 
 func (s *Server) infoClients(w *infoWriter) {
-	cs := s.connections()
-	w.set("connected_clients", len(cs))
+	w.set("connected_clients", s.connected())
 	w.set("maxclients", s.opts.MaxClients)
 	w.set("client_buffers", s.budget.used.Load())
 	w.set("client_buffers_max", s.budget.limit)
-	w.set("blocked_clients", s.blocked())
+	w.set("blocked_clients", s.counters.blocked.Load())
 }
 
 func (s *Server) infoMemory(w *infoWriter) {

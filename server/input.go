@@ -11,12 +11,14 @@ const (
 )
 
 // input holds what a connection has received and not yet parsed. Requests alias
-// the parsed bytes before begin until they are answered, so those are never
-// overwritten: a full chunk is left to the garbage collector and its tail copied.
+// the parsed bytes before begin, so a chunk of which something went to the shard
+// is never overwritten, not even after the answer: it is left to the garbage
+// collector and its tail copied.
 type input struct {
 	chunk []byte // received bytes; the capacity is the chunk
 	begin int    // the first byte not parsed yet
 	size  int    // of the next chunk
+	lent  bool   // requests alias the chunk
 }
 
 // unparsed returns what waits to be parsed.
@@ -30,14 +32,14 @@ func (in *input) take(n int) []byte {
 }
 
 // room returns memory to read into. need is the number of bytes that the
-// unfinished command takes at least; free says that no request aliases the chunk.
+// unfinished command takes at least; free says that the parsed bytes may be overwritten.
 func (in *input) room(need int, free bool) []byte {
 	have := len(in.chunk) - in.begin
 	if free && have == 0 {
 		in.begin = 0
 		in.chunk = in.chunk[:0]
-		if cap(in.chunk) > max(in.size, chunkMin) {
-			in.chunk = nil // a burst is over
+		if cap(in.chunk) != max(in.size, chunkMin) {
+			in.chunk = nil // a burst has begun or is over
 		}
 	}
 	left := cap(in.chunk) - len(in.chunk)
@@ -54,7 +56,7 @@ func (in *input) room(need int, free bool) []byte {
 	size = max(size, have+1)
 	chunk := make([]byte, have, size)
 	copy(chunk, in.unparsed())
-	in.chunk, in.begin = chunk, 0
+	in.chunk, in.begin, in.lent = chunk, 0, false
 	return chunk[have:size]
 }
 

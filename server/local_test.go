@@ -292,7 +292,7 @@ func TestUnblock(t *testing.T) {
 		for mode, want := range map[string]string{"": "*-1\r\n", " TIMEOUT": "*-1\r\n", " ERROR": "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"} {
 			admin.ask("CLIENT UNBLOCK 1"+mode, ":0\r\n")
 			worker.send("DQPOP q BLOCK 20s\r\n")
-			until(r.t, "blocked", func() bool { return r.blocked() == 1 })
+			until(r.t, "blocked", func() bool { return r.counters.blocked.Load() == 1 })
 			admin.send("CLIENT LIST ID 1\r\n")
 			if line := admin.bulk(); !strings.Contains(line, " flags=b ") {
 				r.t.Error(line)

@@ -99,8 +99,8 @@ func (c serverCollector) Collect(ch chan<- prometheus.Metric) {
 	for i := range n.closed {
 		counter("dqd_connections_closed_total", "Connections ended, by reason.", n.closed[i].Load(), "reason", closeReason(i).String())
 	}
-	gauge("dqd_connected_clients", "Open connections.", float64(len(s.connections())))
-	gauge("dqd_blocked_clients", "Connections with a pop that may wait.", float64(s.blocked()))
+	gauge("dqd_connected_clients", "Open connections.", float64(s.connected()))
+	gauge("dqd_blocked_clients", "Connections with a pop that may wait.", float64(s.counters.blocked.Load()))
 	gauge("dqd_client_buffers_bytes", "Memory that clients hold.", float64(s.budget.used.Load()))
 
 	g := s.gauges()

@@ -119,6 +119,14 @@ func (c *conn) encode() (lost []*shard.Call) {
 			}
 		}
 	}
+	if c.pending.blocked != c.counted {
+		c.counted = c.pending.blocked
+		if c.counted {
+			c.srv.counters.blocked.Add(1)
+		} else {
+			c.srv.counters.blocked.Add(-1)
+		}
+	}
 	return lost
 }
 

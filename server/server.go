@@ -28,6 +28,7 @@ type Server struct {
 	metrics  *metrics
 	budget   *budget
 	rate     rate
+	logged   [closeReasons]atomic.Int64 // the Unix second in which a line was logged
 
 	// shard is nil until Attach.
 	shard atomic.Pointer[Shard]
@@ -180,16 +181,18 @@ func (s *Server) forget(c *conn) {
 	s.budget.add(-c.charged.Swap(0))
 }
 
-// blocked counts the connections with a pop that may wait.
-func (s *Server) blocked() (n int64) {
-	for _, c := range s.connections() {
-		c.mu.Lock()
-		if c.pending.blocked {
-			n++
-		}
-		c.mu.Unlock()
-	}
-	return n
+// connected counts the connections.
+func (s *Server) connected() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+// logNow limits what is logged of clients to one line a second and reason: the
+// counters know the rest, and a hostile client shall not fill a disk.
+func (s *Server) logNow(why closeReason) bool {
+	now := time.Now().Unix()
+	return s.logged[why].Swap(now) != now
 }
 
 // panicked reports a bug that was contained.

@@ -307,17 +307,7 @@ func ack(c *dqdtest.Client, book *ledger.Ledger, queue string, j delivery) error
 // checkLedger holds a restarted server to the ledger.
 func checkLedger(t *testing.T, server *dqdtest.Server, book *ledger.Ledger, queue string, round int) {
 	t.Helper()
-	c := server.Dial()
-	defer c.Close()
-	look := func(id string) (ledger.Observed, error) {
-		v, err := c.Must("DQGET", queue, id, "state", "due-ns", "attempt")
-		if err != nil || len(v.Items) != 3 {
-			return ledger.Observed{}, err
-		}
-		return ledger.Observed{Present: true, State: v.Items[0].Text, DueNs: v.Items[1].Int(), Attempt: int(v.Items[2].Int())}, nil
-	}
-	counters := func() (ledger.Counters, error) { return readCounters(c, queue) }
-	found, err := book.Check(look, counters)
+	found, err := audit(server, book, queue)
 	if err != nil {
 		t.Fatalf("round %d: %v", round, err)
 	}
@@ -331,6 +321,24 @@ func checkLedger(t *testing.T, server *dqdtest.Server, book *ledger.Ledger, queu
 	if len(found) > 0 {
 		t.FailNow()
 	}
+}
+
+// audit looks at every job of the ledger, and at the counters.
+func audit(server *dqdtest.Server, book *ledger.Ledger, queue string) (found []string, err error) {
+	c, err := dqdtest.Dial(server.Addr)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	look := func(id string) (ledger.Observed, error) {
+		v, err := c.Must("DQGET", queue, id, "state", "due-ns", "attempt")
+		if err != nil || len(v.Items) != 3 {
+			return ledger.Observed{}, err
+		}
+		return ledger.Observed{Present: true, State: v.Items[0].Text, DueNs: v.Items[1].Int(), Attempt: int(v.Items[2].Int())}, nil
+	}
+	counters := func() (ledger.Counters, error) { return readCounters(c, queue) }
+	return book.Check(look, counters)
 }
 
 func readCounters(c *dqdtest.Client, queue string) (ledger.Counters, error) {

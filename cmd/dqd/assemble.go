@@ -39,8 +39,8 @@ const nodeName = "node-1"
 //
 //	clients → server → shard → raft → log and state store
 //	          ↑ replies  ↑ clock, alarms
-func assemble(c *config, log *slog.Logger) (n *node, err error) {
-	n = &node{config: c, failed: make(chan error, len(c.bind)+1)}
+func assemble(c *config, log *slog.Logger) (_ *node, err error) {
+	n := &node{config: c, failed: make(chan error, len(c.bind)+1)}
 	defer func() {
 		if err != nil {
 			n.shutdown()

@@ -71,20 +71,20 @@ func Start(t testing.TB, o Options) *Server {
 	return s
 }
 
-// TryStart starts a server that may refuse to start: then it returns nil. A
-// server that neither serves nor ends fails the test.
-func TryStart(t testing.TB, o Options) *Server {
+// TryStart starts a server that may refuse to start: then the error says how it
+// ended. A server that neither serves nor ends fails the test.
+func TryStart(t testing.TB, o Options) (*Server, error) {
 	t.Helper()
 	s := &Server{t: t, options: o, Dir: o.Dir}
 	t.Cleanup(s.Kill)
 	err := s.start()
 	if err == nil {
-		return s
+		return s, nil
 	}
 	if s.ended == nil || s.Alive() {
 		t.Fatalf("dqd neither serves nor ends: %v", err)
 	}
-	return nil
+	return nil, err
 }
 
 // Restart starts the process again on the same data, after Kill or Stop. The
@@ -262,6 +262,17 @@ func (s *Server) Alive() bool {
 		return false
 	default:
 		return true
+	}
+}
+
+// EndsBySelf reports whether the process ends, within the deadline, without
+// being asked to.
+func (s *Server) EndsBySelf() bool {
+	select {
+	case <-s.ended:
+		return true
+	case <-time.After(Deadline):
+		return false
 	}
 }
 

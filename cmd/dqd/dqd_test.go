@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func noEnv(string) string { return "" }
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "dqd.conf")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A flag wins over the environment, that over the file, that over the default.
+func TestPrecedence(t *testing.T) {
+	path := writeConfig(t, `
+# a comment
+port 1000
+	bind	127.0.0.1 ::1
+requirepass "from the file"
+MAXCLIENTS 7
+maxmemory 512mb
+max-payload 2mb
+protected-mode no
+`)
+	c, err := readConfig([]string{"--config", path, "--port", "2000", "--http-port", "off", "--maxclients=8"}, noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &config{
+		file: path, bind: []string{"127.0.0.1", "::1"}, port: 2000, httpBind: "127.0.0.1", httpPort: -1, dir: "dqd-data",
+		password: "from the file", unprotected: true, maxClients: 8, maxMemory: 512 << 20, maxPayload: 2 << 20,
+	}
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("%+v\n%+v", c, want)
+	}
+	c, err = readConfig([]string{"--config", path}, func(name string) string {
+		if name == "DQD_REQUIREPASS" {
+			return "from the environment"
+		}
+		return ""
+	})
+	if err != nil || c.password != "from the environment" || c.port != 1000 {
+		t.Error(c, err)
+	}
+	c, err = readConfig(nil, noEnv)
+	if err != nil || c.port != 7711 || c.httpPort != 7712 || !reflect.DeepEqual(c.bind, []string{"127.0.0.1"}) || c.maxMemory < 64<<20 {
+		t.Error(c, err)
+	}
+}
+
+// What is wrong is named, with what is right; no text shows a password.
+func TestWrongConfiguration(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		file string
+		want string
+	}{
+		{args: []string{"--prot", "1"}, want: `unknown flag --prot, did you mean "port"?`},
+		{args: []string{"--nonsense", "1"}, want: `unknown flag --nonsense`},
+		{args: []string{"--requirepass", "canary"}, want: `unknown flag --requirepass`},
+		{args: []string{"--port", "65536"}, want: "--port 65536: write a number from 0 to 65535"},
+		{args: []string{"--port", "x"}, want: "--port x: write a number from 0 to 65535"},
+		{args: []string{"--bind", "example.org"}, want: `--bind example.org: "example.org" is no IP address`},
+		{args: []string{"--maxmemory", "1mb"}, want: "--maxmemory 1mb: the least is 64mb"},
+		{args: []string{"--maxmemory", "101%"}, want: "--maxmemory 101%: write a percentage from 1% to 100%"},
+		{args: []string{"--max-payload", "17mb"}, want: "--max-payload 17mb: the most is 16mb"},
+		{args: []string{"--protected-mode", "maybe"}, want: "write yes or no"},
+		{args: []string{"--loglevel", "loud"}, want: "write debug, info, warn or error"},
+		{args: []string{"--config", "/nonexistent/dqd.conf"}, want: "configuration file: open /nonexistent/dqd.conf"},
+		{args: []string{"extra"}, want: `unexpected argument "extra"`},
+		{file: "port 1\nmaxclient 5", want: `line 2: unknown setting "maxclient", did you mean "maxclients"?`},
+		{file: "save 900 1", want: `line 1: unknown setting "save"`},
+		{file: "requirepass \"canary", want: "line 1: requirepass: unbalanced quotes"},
+		{file: "maxclients 0", want: "line 1: maxclients 0: write a number from 1 to 1000000"},
+	} {
+		args := c.args
+		if c.file != "" {
+			args = append(args, "--config", writeConfig(t, c.file))
+		}
+		_, err := readConfig(args, noEnv)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v %q: %v, want %s", c.args, c.file, err, c.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "canary") {
+			t.Error("shows the password:", err)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	for text, want := range map[string]int64{"1": 1, "1b": 1, "2k": 2048, "2KB": 2048, "3mb": 3 << 20, "1G": 1 << 30} {
+		if n, err := size(text); n != want || err != nil {
+			t.Error(text, n, err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "mb", "1tb", "1.5mb", "9999999999gb"} {
+		if n, err := size(text); err == nil {
+			t.Error(text, n)
+		}
+	}
+}
+
+func TestSubCommands(t *testing.T) {
+	for _, c := range []struct {
+		args   string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{"version", 0, "dqd ", ""},
+		{"help", 0, "--port", ""},
+		{"serve --help", 0, "--port", ""},
+		{"sevre", 2, "", `unknown sub-command "sevre", did you mean "serve"?`},
+		{"serve --prot 1", 2, "", "did you mean"},
+		{"--prot 1", 2, "", "did you mean"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := run(strings.Fields(c.args), &stdout, &stderr)
+		if code != c.code || !strings.Contains(stdout.String(), c.stdout) || !strings.Contains(stderr.String(), c.stderr) {
+			t.Errorf("%s: %d\n%s\n%s", c.args, code, stdout.String(), stderr.String())
+		}
+		if c.stderr != "" && strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%s: %q is not one line", c.args, stderr.String())
+		}
+	}
+}
+
+// Every setting has a line in the help, and none shows a secret's value.
+func TestHelpNamesEverySetting(t *testing.T) {
+	var b bytes.Buffer
+	help(&b)
+	for _, s := range settings {
+		if !strings.Contains(b.String(), s.name) {
+			t.Error("help lacks", s.name)
+		}
+	}
+}
+
+func testConfig(t *testing.T, args ...string) *config {
+	t.Helper()
+	c, err := readConfig(append([]string{"--port", "0", "--http-port", "0", "--dir", filepath.Join(t.TempDir(), "data")}, args...), noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A node serves, keeps its jobs over a restart, and says where it listens.
+func TestNode(t *testing.T) {
+	c := testConfig(t)
+	for round := range 2 {
+		n, err := assemble(c, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		n.announce(&out)
+		address := n.listeners[0].Addr().String()
+		if text := out.String(); !strings.Contains(text, "ready resp="+address+" http=http://127.0.0.1:") || !strings.Contains(text, "redis-cli -p ") {
+			t.Error(text)
+		}
+		client := redis.NewClient(&redis.Options{Addr: address})
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		if round == 0 {
+			if id, err := client.Do(ctx, "DQADD", "q", "job", "payload", "DELAY", "10ms").Text(); id != "job" || err != nil {
+				t.Error(id, err)
+			}
+		} else if jobs, err := client.Do(ctx, "DQPOP", "q", "BLOCK", "3s").Slice(); err != nil || len(jobs) != 1 {
+			t.Error(jobs, err)
+		}
+		client.Close()
+		cancel()
+		if err := n.shutdown(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What keeps a node from starting is said in one line, with the remedy.
+func TestStartErrors(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	quiet := slog.New(slog.DiscardHandler)
+
+	c := testConfig(t, "--port", port)
+	_, err = assemble(c, quiet)
+	if text := remedy(err, c).Error(); !strings.Contains(text, "127.0.0.1:"+port+" is in use by another program: stop it, or choose another port") {
+		t.Error(text)
+	}
+	if _, err := os.Stat(c.dir); err == nil {
+		t.Error("the data was touched although the port was taken")
+	}
+	c = testConfig(t, "--http-port", port)
+	if _, err = assemble(c, quiet); !strings.Contains(remedy(err, c).Error(), "--http-port") {
+		t.Error(err)
+	}
+	c = testConfig(t, "--bind", "192.0.2.1")
+	if _, err = assemble(c, quiet); !strings.Contains(remedy(err, c).Error(), "is no address of this machine") {
+		t.Error(err)
+	}
+
+	c = testConfig(t)
+	n, err := assemble(c, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = assemble(c, quiet)
+	if text := remedy(err, c).Error(); !strings.Contains(text, "is in use by another dqd: stop it, or choose another folder with --dir") {
+		t.Error(text)
+	}
+	if err := n.shutdown(); err != nil {
+		t.Error(err)
+	}
+	if err := os.RemoveAll(filepath.Join(c.dir, "log")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = assemble(c, quiet); err == nil || strings.Contains(remedy(err, c).Error(), "\n") {
+		t.Error("a damaged folder:", err)
+	} else {
+		t.Log(remedy(err, c))
+	}
+}
