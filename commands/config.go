@@ -22,10 +22,10 @@ var config = Command{
 	Subcommands: []*Command{
 		configKind.row("config|get", -3, "Shows the settings that match.", parseConfig("get"),
 			Arg{Name: "pattern", Type: "string", Multiple: true}),
-		configKind.row("config|set", -4, "Changes settings, all or none.", parseConfig("set"),
+		configKind.row("config|set", -4, "Refused for now: settings are given when the server starts.", parseConfig("set"),
 			Arg{Name: "setting", Type: "block", Multiple: true, Args: []Arg{{Name: "name", Type: "string"}, {Name: "value", Type: "string"}}}),
 		configKind.row("config|resetstat", 2, "Sets the statistics of INFO to zero.", parseConfig("resetstat")),
-		configKind.row("config|rewrite", 2, "Writes the settings into the configuration file.", parseConfig("rewrite")),
+		configKind.row("config|rewrite", 2, "Refused for now: the configuration file is written by its owner.", parseConfig("rewrite")),
 		configHelpKind.row("config|help", 2, "Shows these lines.", parseConfig("help")),
 	},
 }

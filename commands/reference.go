@@ -22,8 +22,7 @@ fields that end in ` + "`-ns`" + ` are exact, as strings.
 
 **Refusals.** The first word of an error is its code. ` + "`ERR`" + ` says that the command is not well formed: a wrong number of arguments,
 an option given twice, options that exclude each other, a number out of its range. A refused command leaves no trace.
-Any command may be refused with ` + "`TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `BUSY`" + ` (nothing was done), an add also with
-` + "`OOM` or `MISCONF`" + ` (no room; nothing was done), and a write with ` + "`INDOUBT`" + ` (it may or may not have happened).
+Any command may be refused with ` + "`TRYAGAIN`, `LOADING`, `BUSY`" + ` (nothing was done), and a write with ` + "`INDOUBT`" + ` (it may or may not have happened).
 
 **Examples** are sessions with a new server: ` + "`> `" + ` begins a command, what follows is what redis-cli prints, and ` + "`...`" + ` is what differs.
 `

@@ -285,6 +285,9 @@ func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
 }
 
 func scan(r pebble.Reader, lo, hi []byte, fn func(k, v []byte) bool) error {
+	if len(lo) == 0 {
+		lo = nil // Pebble asserts that a bound is not empty
+	}
 	it, err := r.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
 		return fmt.Errorf("scanning the state store: %w", err)

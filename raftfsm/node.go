@@ -212,7 +212,6 @@ func (n *Node) start() error {
 
 	n.proposals = newProposals(n.observe)
 	n.running.Go(func() { n.drainLeadership(notify) })
-	n.running.Go(n.compactor)
 	var err error
 	n.raft, err = raft.NewRaft(conf, &fsm{n: n, applied: n.Applied()},
 		&logStore{log: n.log, synced: n.logged}, &stableStore{log: n.log}, n.snaps,
@@ -223,6 +222,7 @@ func (n *Node) start() error {
 		n.proposals.abandon()
 		return fmt.Errorf("starting raft on folder %s: %w", n.o.Dir, err)
 	}
+	n.running.Go(n.compactor) // after raft is there to be asked for a snapshot
 	return nil
 }
 

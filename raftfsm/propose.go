@@ -38,10 +38,12 @@ type proposals struct {
 type proposal struct {
 	data    []byte      // nil for a barrier
 	future  raft.Future // nil if raft never got it
+	refused error       // why raft never got it
 	done    func(error)
-	start   time.Time
-	settled bool // err is the outcome
-	err     error
+	start   time.Time // zero if raft never got it
+
+	settled bool  // guarded by proposals.mu
+	err     error // the outcome, if settled
 }
 
 func newProposals(observe func(ObserveKind, time.Time)) *proposals {
@@ -55,22 +57,22 @@ func newProposals(observe func(ObserveKind, time.Time)) *proposals {
 func (p *proposals) add(data []byte, refuse error, submit func() raft.Future, done func(error)) {
 	p.proposing.Lock()
 	defer p.proposing.Unlock()
-	e := &proposal{data: data, done: done, err: refuse}
+	e := &proposal{data: data, done: done, refused: refuse}
 	p.mu.Lock()
 	switch {
 	case refuse != nil:
 	case p.closed:
-		e.err = fmt.Errorf("%w: %w", ErrNotProposed, ErrStopped)
+		e.refused = fmt.Errorf("%w: %w", ErrNotProposed, ErrStopped)
 	case p.inRaft >= maxInFlight:
-		e.err = fmt.Errorf("%w: %d are in flight", ErrNotProposed, p.inRaft)
+		e.refused = fmt.Errorf("%w: %d are in flight", ErrNotProposed, p.inRaft)
 	}
 	if p.abandoned {
 		p.mu.Unlock()
-		go done(e.err) // never from within Propose
+		go done(e.refused) // never from within Propose
 		return
 	}
 	p.queue = append(p.queue, e)
-	if e.err == nil {
+	if e.refused == nil {
 		p.inRaft++
 		e.start = time.Now()
 		p.mu.Unlock()
@@ -104,7 +106,7 @@ func (p *proposals) applied(data []byte, err error) {
 func (p *proposals) watcher() {
 	defer close(p.watched)
 	for e := range p.watch {
-		err := e.err
+		err := e.refused
 		if e.future != nil {
 			err = outcome(e.future.Error(), e.data == nil)
 		}

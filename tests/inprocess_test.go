@@ -56,7 +56,7 @@ func (p *inProcess) start() (err error) {
 	arguments := commands.DefaultLimits()
 	p.shard = shard.New(shard.Options{
 		Log: p.node, State: p.node.State(), Clock: tsc.NewGo(), Fatal: fatal, Logger: quiet,
-		Limits: evaluate.Limits{MaxAhead: arguments.MaxAhead, ReplyMax: 4 << 20, MaxQueues: 1_000_000, MaxWaits: 10_000},
+		Limits: evaluate.DefaultLimits(),
 	})
 	p.server, err = server.New(server.Options{Password: p.password, Log: quiet, Arguments: arguments})
 	if err != nil {

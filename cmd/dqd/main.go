@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 )
 
 const (
@@ -29,13 +30,13 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 // run runs a sub-command and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	name := "serve"
-	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
+	if len(args) > 0 && (!strings.HasPrefix(args[0], "-") || args[0] == "--version" || args[0] == "-v") {
 		name, args = args[0], args[1:]
 	}
 	switch name {
 	case "serve":
 		return serve(args, stdout, stderr)
-	case "version":
+	case "version", "--version", "-v":
 		fmt.Fprintln(stdout, "dqd", buildVersion())
 		return exitOK
 	case "help":

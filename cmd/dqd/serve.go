@@ -22,6 +22,9 @@ import (
 // shutdownTime is granted to the clients when the process is asked to end.
 const shutdownTime = 10 * time.Second
 
+// filesOfStores is how many open files are left to the log and the state.
+const filesOfStores = 1024
+
 // serve is the sub-command: it starts a node, says where it listens, and stops it
 // at SIGTERM or SIGINT. A second signal ends the process at once.
 func serve(args []string, stdout, stderr io.Writer) int {
@@ -48,6 +51,10 @@ func serve(args []string, stdout, stderr io.Writer) int {
 		debug.SetMemoryLimit(c.maxMemory)
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: c.logLevel}))
+	if most := max(int(openFiles())-filesOfStores, 32); openFiles() > 0 && c.maxClients > most {
+		log.Warn("maxclients is lowered to what the limit of open files allows: raise it with ulimit -n", "maxclients", most, "wanted", c.maxClients)
+		c.maxClients = most
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 

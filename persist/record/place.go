@@ -18,10 +18,10 @@ type Place struct {
 	ID       []byte
 	Seq      uint64
 	State    State
-	Pri      uint8   // ready only
+	Pri      uint8   // delayed and ready
 	Due      Instant // delayed, and ready (wall)
 	Wake     Instant // the zero Instant = none
-	Died     int64   // wall ns, dead only
+	Died     int64   // progress ns, dead only
 	Separate bool    // the body has its own key
 }
 

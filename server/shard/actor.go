@@ -2,7 +2,9 @@ package shard
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"runtime/debug"
 
 	"dqd/commands"
 	"dqd/persist/record"
@@ -15,6 +17,13 @@ import (
 // it evaluates what has gathered and proposes it.
 func (s *Shard) run() {
 	defer close(s.done)
+	defer func() {
+		// Damaged state, or a broken invariant: the node never goes on from there.
+		if p := recover(); p != nil {
+			s.opt.Logger.Error("the shard cannot go on", "reason", p, "stack", string(debug.Stack()))
+			s.opt.Fatal(fmt.Errorf("shard %d: %v", s.opt.Number, p))
+		}
+	}()
 	for {
 		select {
 		case <-s.wake:
@@ -274,7 +283,13 @@ func (s *Shard) took(n int) {
 func (s *Shard) evaluate(b *evaluate.Batch, c *Call) (reply commands.Reply, again bool) {
 	switch r := c.Request.(type) {
 	case *commands.Clock:
-		return s.clock(r), false
+		// What is accepted must be in the log before it is answered: the next
+		// batch is stamped with it.
+		if r.Accept && s.timeline.accept() {
+			s.opt.Logger.Warn("DQCLOCK ACCEPT: the held wall-clock step is followed", "offset_ns", s.timeline.offset)
+			return nil, true
+		}
+		return s.clockInfo(), false
 	case *commands.Pop:
 		if c.Client.Gone() {
 			return commands.NullArray{}, false

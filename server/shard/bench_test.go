@@ -41,7 +41,7 @@ func BenchmarkAdd(b *testing.B) {
 	}
 	applied := record.Applied{NextToken: 1, NextSeq: 1, NextQueue: 1, Epoch: 1, Sequence: math.MaxUint64}
 	m := evaluate.NewMemory(mustStore{st}, applied, record.Queue{}, 0)
-	lim := evaluate.Limits{MaxAhead: int64(100 * 365 * 24 * time.Hour), ReplyMax: 4 << 20, MaxQueues: 1e6, MaxWaits: 1000}
+	lim := evaluate.DefaultLimits()
 	cl := commands.DefaultLimits()
 	payload := make([]byte, 100)
 	var parse, eval, seal, apply time.Duration

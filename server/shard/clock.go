@@ -2,14 +2,7 @@ package shard
 
 import "dqd/commands"
 
-// clock answers DQCLOCK.
-func (s *Shard) clock(r *commands.Clock) commands.Reply {
-	if r.Accept && s.timeline.accept() {
-		s.opt.Logger.Warn("DQCLOCK ACCEPT: the held wall-clock step is followed", "offset_ns", s.timeline.offset)
-	}
-	return s.clockInfo()
-}
-
+// clockInfo is what DQCLOCK answers.
 func (s *Shard) clockInfo() *commands.ClockInfo {
 	t := s.timeline
 	info := &commands.ClockInfo{

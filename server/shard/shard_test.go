@@ -23,7 +23,7 @@ func TestSmoke(t *testing.T) {
 		}
 		log := shardtest.NewLog(st)
 		s := shard.New(shard.Options{Log: log, State: st, Clock: tsc.NewGo(), Logger: slog.Default(),
-			Limits: evaluate.Limits{MaxAhead: int64(100 * 365 * 24 * time.Hour), ReplyMax: 4 << 20, MaxQueues: 1e6, MaxWaits: 1000},
+			Limits: evaluate.DefaultLimits(),
 			Fatal:  func(err error) { panic(err) }})
 		c := &shardtest.Client{}
 		do := func(args ...string) {

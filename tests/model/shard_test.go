@@ -20,6 +20,7 @@ var (
 	shardSeed  = flag.Uint64("shard.seed", 0, "run the shard on this seed only")
 	shardSeeds = flag.Int("shard.seeds", 30, "how many seeds the shard runs")
 	shardSteps = flag.Int("shard.steps", 400, "steps of each")
+	shrink     = flag.Int("shard.shrink", 600, "how often a failing history is tried shorter")
 )
 
 // notYet are the commands of the model that the server does not have yet.
@@ -39,7 +40,7 @@ func TestShard(t *testing.T) {
 
 func runShard(t *testing.T, seed uint64) {
 	synctest.Test(t, func(t *testing.T) {
-		model.RunWith(t, seed, *shardSteps, model.Options{Skip: notYet, NoConfig: true}, func() model.Subject { return newSubject() })
+		model.RunWith(t, seed, *shardSteps, model.Options{Skip: notYet, NoConfig: true, ShrinkTries: *shrink}, func() model.Subject { return newSubject() })
 	})
 }
 
@@ -89,7 +90,7 @@ func (s *subject) start() {
 	s.log = shardtest.NewLog(s.state)
 	s.shard = shard.New(shard.Options{
 		Log: s.log, State: s.state, Clock: s.clock, Logger: slog.New(slog.DiscardHandler),
-		Limits: evaluate.Limits{MaxAhead: int64(100 * 365 * 24 * time.Hour), ReplyMax: 4 << 20, MaxQueues: 1e6, MaxWaits: 1000},
+		Limits: evaluate.DefaultLimits(),
 		Fatal:  func(err error) { panic(err) },
 	})
 	synctest.Wait()

@@ -82,7 +82,7 @@ func (b *Batch) sameRequest(q *queue, n *commands.NewJob) (commands.Reply, bool)
 // condition is not met), or neither, and then accept will succeed. fresh is how
 // many new jobs come in all.
 func (b *Batch) check(q *queue, name []byte, n *commands.NewJob, o *commands.AddOptions, fresh int64) (commands.Reply, commands.Error) {
-	set := record.DefaultSettings()
+	set := b.limit.Queue
 	var live int64
 	var j *job
 	if q != nil {

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"encoding/binary"
+	"time"
 
 	"dqd/persist/record"
 	"dqd/raftfsm/effect"
@@ -87,12 +88,13 @@ func NewMemory(store Store, applied record.Applied, totals record.Queue, n int64
 		Waiters: dispatch.NewWaiters(applied.Time),
 		totals:  totals,
 		number:  n,
+		queues:  map[string]*queue{},
+		byNum:   map[uint32]*queue{},
 		sweepAt: applied.Time,
 	}
 	for d := range m.Windows {
 		m.Windows[d] = dispatch.NewWindow(record.Domain(d), applied.Cursors[d])
 	}
-	m.forgetQueues()
 	return m
 }
 
@@ -108,10 +110,16 @@ func (m *Memory) WallWentBack(now Now) {
 	m.Windows[record.Wall] = dispatch.NewWindow(record.Wall, cursor)
 }
 
-func (m *Memory) forgetQueues() {
-	m.queues = map[string]*queue{}
-	m.byNum = map[uint32]*queue{}
-	m.want = nil
+// forgetQueues empties the cache of queues, but for those that are to be served.
+func (b *Batch) forgetQueues() {
+	want := b.want
+	b.want, b.queues, b.byNum = nil, map[string]*queue{}, map[uint32]*queue{}
+	for _, old := range want {
+		if q := b.queueNamed(old.Name); q != nil {
+			q.wanted = true
+			b.want = append(b.want, q)
+		}
+	}
 }
 
 // Batch is one entry in the making. A memory has one at a time.
@@ -162,6 +170,19 @@ type Limits struct {
 	ReplyMax  int   // bytes of a list or pop reply
 	MaxQueues int64
 	MaxWaits  int // waiting pops
+	// Queue are the settings of a queue that has none of its own.
+	Queue record.Settings
+}
+
+// DefaultLimits are the limits of PROMISES §2.
+func DefaultLimits() Limits {
+	return Limits{
+		MaxAhead:  36525 * 24 * int64(time.Hour),
+		ReplyMax:  4 << 20,
+		MaxQueues: 1_000_000,
+		MaxWaits:  10_000,
+		Queue:     record.DefaultSettings(),
+	}
 }
 
 // Delivered is a delivery, for the statistics.
@@ -189,11 +210,12 @@ func (j *job) isDead() bool { return j.is != nil && j.is.State == record.Dead }
 
 // NewBatch starts a batch at now.
 func (m *Memory) NewBatch(now Now, limit Limits) *Batch {
-	if len(m.queues) > maxCachedQueues && m.Waiters.Len() == 0 {
-		m.forgetQueues()
-	}
 	m.scratch.reset()
-	return &Batch{Memory: m, scratch: &m.scratch, now: now, limit: limit}
+	b := &Batch{Memory: m, scratch: &m.scratch, now: now, limit: limit}
+	if len(m.queues) > maxCachedQueues {
+		b.forgetQueues()
+	}
+	return b
 }
 
 // Now returns the batch's stamp.
@@ -236,36 +258,33 @@ func (b *Batch) Seal(shard uint32) []byte {
 	return b.effects.Seal(effect.Header{Shard: shard, Applied: b.Applied})
 }
 
-// queueNamed returns the queue, or nil if it does not exist.
+// queueNamed returns the queue, or nil if it does not exist. That it does not is
+// not remembered: names come from clients, and there is no end of them.
 func (b *Batch) queueNamed(name []byte) *queue {
-	if q, ok := b.queues[string(name)]; ok {
-		return q // nil is cached as well
+	if q := b.queues[string(name)]; q != nil {
+		return q
 	}
-	var q *queue
 	b.key = record.AppendQueueNameKey(b.key[:0], name)
-	if v, ok := b.Store.Get(b.key); ok {
-		n, ok := record.ParseQueueNumber(v)
-		if !ok {
-			corrupt(errBadNumber)
-		}
-		q = b.load(n)
+	v, ok := b.Store.Get(b.key)
+	if !ok {
+		return nil
 	}
-	b.queues[string(name)] = q
-	return q
+	n, ok := record.ParseQueueNumber(v)
+	if !ok {
+		corrupt(errBadNumber)
+	}
+	return b.load(n)
 }
 
 // queueNumbered returns an existing queue by number, or nil.
 func (b *Batch) queueNumbered(n uint32) *queue {
-	if q, ok := b.byNum[n]; ok {
+	if q := b.byNum[n]; q != nil {
 		return q
 	}
-	q := b.load(n)
-	if q != nil {
-		b.queues[string(q.Name)] = q
-	}
-	return q
+	return b.load(n)
 }
 
+// load reads a queue into the cache.
 func (b *Batch) load(n uint32) *queue {
 	b.key = record.AppendQueueKey(b.key[:0], n)
 	v, ok := b.Store.Get(b.key)
@@ -274,7 +293,7 @@ func (b *Batch) load(n uint32) *queue {
 	}
 	rec, err := record.DecodeQueue(n, v)
 	corrupt(err)
-	q := &queue{Queue: *rec, set: record.DefaultSettings()}
+	q := &queue{Queue: *rec, set: b.limit.Queue}
 	b.key = record.AppendSettingsKey(b.key[:0], n)
 	if v, ok := b.Store.Get(b.key); ok {
 		s, err := record.DecodeSettings(v)
@@ -283,6 +302,7 @@ func (b *Batch) load(n uint32) *queue {
 	}
 	q.idemUntil = b.now.Progress + q.set.IdemMemory
 	b.byNum[n] = q
+	b.queues[string(q.Name)] = q
 	return q
 }
 
@@ -292,7 +312,7 @@ func (b *Batch) create(name []byte) *queue {
 	if q != nil {
 		return q
 	}
-	q = &queue{Queue: record.Queue{Number: b.Applied.NextQueue, Name: append([]byte(nil), name...)}, set: record.DefaultSettings()}
+	q = &queue{Queue: record.Queue{Number: b.Applied.NextQueue, Name: append([]byte(nil), name...)}, set: b.limit.Queue}
 	q.created = true
 	b.Applied.NextQueue++
 	b.number++

@@ -96,7 +96,7 @@ func (b *Batch) checkPop(r *commands.Pop) commands.Error {
 	if len(r.Queues) != 1 || r.Lease == 0 {
 		return ""
 	}
-	limit := record.DefaultSettings().LeaseMax
+	limit := b.limit.Queue.LeaseMax
 	if q := b.queueNamed(r.Queues[0]); q != nil {
 		limit = q.set.LeaseMax
 	}

@@ -1,0 +1,182 @@
+// Package mutants proves that the tests see: each mutant is one fault put into the
+// real source, and a test must fail because of it. The sources themselves are not
+// touched: the go command reads the faulty copy through -overlay.
+package mutants
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var all = flag.Bool("mutants.all", false, "run all mutants, not only the quick ones")
+
+// edit replaces one place of a file, which must exist exactly once.
+type edit struct{ file, old, new string }
+
+type mutant struct {
+	name  string
+	edits []edit
+	tests string // the package that must notice
+	run   string // its tests, for -run
+	args  []string
+	slow  bool // only with -mutants.all
+}
+
+const (
+	state   = "server/shard/evaluate/state.go"
+	settle  = "server/shard/evaluate/settle.go"
+	pop     = "server/shard/evaluate/pop.go"
+	idem    = "server/shard/evaluate/idem.go"
+	batch   = "server/shard/evaluate/batch.go"
+	heads   = "server/shard/dispatch/heads.go"
+	window  = "server/shard/dispatch/window.go"
+	actor   = "server/shard/actor.go"
+	apply   = "raftfsm/effect/apply.go"
+	logFile = "persist/log.go"
+)
+
+// seeds is how many random histories the model test may use to notice.
+var seeds = []string{"-shard.seeds", "12", "-shard.shrink", "1"}
+
+var mutants = []mutant{
+	{
+		name:  "deliver 1 ns early",
+		edits: []edit{{batch, "t.Ns != 0 && t.Ns <= n.In(t.Domain)", "t.Ns != 0 && t.Ns-1 <= n.In(t.Domain)"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name: "lose the ready index on restart",
+		edits: []edit{
+			{heads, "	if q == nil {\n		return nil, true\n	}", "	if q == nil {\n		return nil, false\n	}"},
+			{heads, "	return q == nil || !q.complete && len(q.items) < n", "	return q != nil && !q.complete && len(q.items) < n"},
+		},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "accept a stale token",
+		edits: []edit{{settle, "(t.Token != j.is.Token || j.is.TokenState == record.TokenStale)", "t.Token != j.is.Token"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "forget the IDEM memory of an ended job",
+		edits: []edit{{idem, "	b.setIdem(q, rec.ID, &record.Idem{Digest: rec.Idem, Until: until})\n", ""}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "a cancel keeps the IDEM memory",
+		edits: []edit{{settle, "		b.bump(q, cancelled, 1)\n		b.change(j, nil)\n", "		b.bump(q, cancelled, 1)\n		b.end(j, j.is)\n"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "ignore the priority",
+		edits: []edit{{heads, "cmp.Compare(a.Pri, b.Pri), ", ""}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "forget to load wake-ups from the store",
+		edits: []edit{{window, "	scan(last, func(h Hint) bool {", "	scan(math.MaxInt64, func(h Hint) bool {"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "keep the wall window when the clock goes back",
+		edits: []edit{{actor, "		m.WallWentBack(now)\n", ""}},
+		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"}, slow: true,
+	},
+	{
+		name:  "count no lease time-out as an attempt's end",
+		edits: []edit{{state, "	if b.usedUp(j, rec) {\n		b.die(j, rec, record.CauseAttempts)\n		return\n	}\n	rec.Due", "	rec.Due"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "lose a gauge",
+		edits: []edit{{batch, "			g.Leased += sign\n", "			g.Leased = max(0, g.Leased+sign)\n			g.Ready += 0\n			if sign < 0 {\n				g.Delayed++\n			}\n"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "a lease 1 ns too long",
+		edits: []edit{{pop, "	b.lease(j, min(lease, j.q.set.LeaseMax), r.Worker)", "	b.lease(j, lease+1, r.Worker)"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "drop the fence",
+		edits: []edit{{apply, "	if h.Epoch == last.Epoch {\n		return h.Sequence == last.Sequence+1\n	}\n	return h.Epoch == last.Epoch+1 && h.Sequence == 0", "	return true"}},
+		tests: "./raftfsm/effect", run: ".",
+	},
+}
+
+func TestEachMutantIsCaught(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutants {
+		t.Run(strings.ReplaceAll(m.name, " ", "-"), func(t *testing.T) {
+			if m.slow && !*all {
+				return // listed and documented: run with -mutants.all
+			}
+			overlay := m.write(t, root)
+			args := append([]string{"test", "-count=1", "-overlay", overlay, m.tests, "-run", m.run}, m.args...)
+			cmd := exec.Command("go", args...)
+			cmd.Dir = root
+			out, err := cmd.CombinedOutput()
+			text := string(out)
+			switch {
+			case err == nil:
+				t.Fatalf("not caught: go %s passed", strings.Join(args, " "))
+			case strings.Contains(text, "[build failed]"), !strings.Contains(text, "FAIL"):
+				t.Fatalf("the mutant does not build:\n%s", text)
+			}
+			t.Logf("caught: %s", firstLine(text))
+		})
+	}
+}
+
+// write makes the faulty copies and the overlay file that points to them.
+func (m *mutant) write(t *testing.T, root string) string {
+	t.Helper()
+	dir := t.TempDir()
+	replace := map[string]string{}
+	for i, e := range m.edits {
+		path := filepath.Join(root, e.file)
+		from := path
+		if earlier, ok := replace[path]; ok {
+			from = earlier
+		}
+		source, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(source), e.old); n != 1 {
+			t.Fatalf("%s has the place of this mutant %d times: adapt the mutant\n%s", e.file, n, e.old)
+		}
+		mutated := filepath.Join(dir, string(rune('a'+i))+".go")
+		if err := os.WriteFile(mutated, []byte(strings.Replace(string(source), e.old, e.new, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replace[path] = mutated
+	}
+	b, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(overlay, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return overlay
+}
+
+func firstLine(text string) string {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "---") && !strings.HasPrefix(line, "===") {
+			return line
+		}
+	}
+	return text
+}
