@@ -58,6 +58,10 @@ type Log struct {
 	use    sync.RWMutex // held for reading by every user of db, for writing by Close
 	closed bool
 
+	// writing makes changes one at a time: raft appends on one goroutine and
+	// truncates behind a snapshot on another.
+	writing sync.Mutex
+
 	mu          sync.Mutex // guards the fields below; never held during a write
 	first, last uint64     // 0, 0 = empty
 	recent      recent
@@ -269,6 +273,8 @@ func (l *Log) Append(entries []Entry) error {
 		return err
 	}
 	defer l.exit()
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	if last := l.LastIndex(); last > 0 && entries[0].Index != last+1 {
 		return fmt.Errorf("log entry %d does not follow entry %d", entries[0].Index, last)
 	}
@@ -318,6 +324,8 @@ func (l *Log) DeleteRange(min, max uint64) error {
 		return err
 	}
 	defer l.exit()
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	first, last := l.FirstIndex(), l.LastIndex()
 	if last == 0 || max < first || min > last || min > max {
 		return nil

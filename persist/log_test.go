@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -133,6 +134,36 @@ func TestLog(t *testing.T) {
 	}
 	if err := l.Append([]Entry{made(121)}); err == nil {
 		t.Error("append after close")
+	}
+}
+
+// Truncation behind a snapshot and appending go on at the same time.
+func TestLogConcurrently(t *testing.T) {
+	l := openLog(t, vfs.NewMem(), 0)
+	defer l.Close()
+	appendRange(t, l, 1, 1)
+	var truncator sync.WaitGroup
+	truncator.Go(func() {
+		for first := l.FirstIndex(); first < 900; first = l.FirstIndex() {
+			if last := l.LastIndex(); last > first+3 {
+				if err := l.DeleteRange(first, last-3); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for i := uint64(2); i <= 1000; i++ {
+		appendRange(t, l, i, i)
+		if e, err := l.Get(i); err != nil || e.Index != i {
+			t.Errorf("entry %d: %+v, %v", i, e, err)
+		}
+	}
+	truncator.Wait()
+	if err := l.Check(nil); err != nil {
+		t.Error(err)
+	}
+	if l.LastIndex() != 1000 {
+		t.Errorf("the log ends at %d", l.LastIndex())
 	}
 }
 

@@ -214,7 +214,7 @@ func (n *Node) start() error {
 	n.running.Go(func() { n.drainLeadership(notify) })
 	var err error
 	n.raft, err = raft.NewRaft(conf, &fsm{n: n, applied: n.Applied()},
-		&logStore{log: n.log, synced: n.logged}, &stableStore{log: n.log}, n.snaps,
+		&logStore{log: n.log, synced: n.logged, fail: n.fail}, &stableStore{log: n.log}, n.snaps,
 		newTransport(raft.ServerAddress(n.o.NodeID)))
 	if err != nil {
 		close(n.stop)

@@ -22,6 +22,9 @@ const (
 type logStore struct {
 	log    *persist.Log
 	synced func(entries, bytes int, took time.Duration)
+	// fail ends the process: after a failed write raft's idea of the log's end is
+	// not what is on disk, and it would go on with it.
+	fail func(error) error
 }
 
 var _ raft.MonotonicLogStore = (*logStore)(nil)
@@ -55,13 +58,18 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 		bytes += len(l.Data)
 	}
 	if err := s.log.Append(entries); err != nil {
-		return err
+		return s.fail(err)
 	}
 	s.synced(len(logs), bytes, time.Since(start))
 	return nil
 }
 
-func (s *logStore) DeleteRange(min, max uint64) error { return s.log.DeleteRange(min, max) }
+func (s *logStore) DeleteRange(min, max uint64) error {
+	if err := s.log.DeleteRange(min, max); err != nil {
+		return s.fail(err)
+	}
+	return nil
+}
 
 func toEntry(l *raft.Log) persist.Entry {
 	e := persist.Entry{Index: l.Index, Term: l.Term, Type: uint8(l.Type), Data: l.Data, Extensions: l.Extensions}
