@@ -65,8 +65,9 @@ go test -timeout 10m ./...
 
 if [ "$mode" = all ]; then
 	step "tests with the race detector"
-	# The packages with goroutines; the pure ones have none by a test.
-	go test -race -timeout 10m ./server/... ./persist/... ./raftfsm/...
+	# The packages with goroutines; the pure ones have none, which a test checks.
+	go test -race -timeout 10m ./server ./server/resp ./server/shard ./persist ./raftfsm ./tsc
+	go test -race -timeout 10m -run 'InVirtualTime/(dqpop|dqpop-block|leases|orders|restart|client|resp3)$' ./tests
 fi
 
 printf '\nAll tests passed.\n'

@@ -192,11 +192,15 @@ func (p *proposals) abandon() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed, p.abandoned = true, true
-	stuck := len(p.queue) > 0
+	stuck := p.inRaft > 0
 	for len(p.queue) > 0 && !p.draining {
 		for _, e := range p.queue {
 			if !e.settled {
-				p.settle(e, fmt.Errorf("%w: the node was closed", ErrInDoubt))
+				err := e.refused // the watcher did not get to it yet
+				if err == nil {
+					err = fmt.Errorf("%w: the node was closed", ErrInDoubt)
+				}
+				p.settle(e, err)
 				break
 			}
 		}

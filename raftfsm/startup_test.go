@@ -17,7 +17,8 @@ import (
 	"dqd/persist/record"
 )
 
-// fill runs a node over a few snapshots and closes it.
+// fill runs a node until a snapshot has most of the new entries, and closes it. It
+// must run in a bubble.
 func fill(t *testing.T, fs persist.FS, entries int) {
 	t.Helper()
 	o := smallOptions(fs)
@@ -26,6 +27,15 @@ func fill(t *testing.T, fs persist.FS, entries int) {
 		if err := n.set(fmt.Sprintf("k%d", i), strings.Repeat("v", 200)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for i := 0; n.Stats().SnapshotIndex < n.Stats().LastIndex-uint64(entries)/2; i++ {
+		if i > 1000 {
+			t.Fatal("no snapshot")
+		}
+		if err := n.set("more", fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
 	}
 	n.shut()
 }

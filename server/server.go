@@ -33,10 +33,10 @@ type Server struct {
 	// shard is nil until Attach.
 	shard atomic.Pointer[Shard]
 
-	ctx     context.Context // ends with the server
-	cancel  context.CancelFunc
-	clients sync.WaitGroup // the goroutines of all connections
-	helpers sync.WaitGroup // those that end with ctx
+	ctx        context.Context // ends with the server
+	cancel     context.CancelFunc
+	clients    sync.WaitGroup // the goroutines of all connections
+	background sync.WaitGroup // those that end with ctx
 
 	// mu guards what follows. It is never taken with a connection's mu held.
 	mu        sync.Mutex
@@ -68,7 +68,7 @@ func New(opts Options) (*Server, error) {
 	s.opts.Password = "" // one copy, which nothing prints
 	s.metrics = newMetrics(s)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.helpers.Go(func() { s.budget.enforce(s.ctx, s.largest) })
+	s.background.Go(func() { s.budget.enforce(s.ctx, s.largest) })
 	return s, nil
 }
 
@@ -137,7 +137,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		<-done
 	}
 	s.cancel()
-	s.helpers.Wait()
+	s.background.Wait()
 	return err
 }
 

@@ -169,6 +169,7 @@ func TestBadFlagsAreRefused(t *testing.T) {
 // or stops when it reads that place, or the damage does no harm: nothing
 // acknowledged is lost, and nothing wrong is answered.
 func TestDamagedDataIsRefused(t *testing.T) {
+	t.Parallel()
 	random := newRandom(t)
 	book := ledger.New()
 	server := dqdtest.Start(t, dqdtest.Options{})

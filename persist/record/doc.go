@@ -8,7 +8,7 @@
 //	00 02                                 Format: version, shard
 //	01 q4 id                              a live job's Job record
 //	02 q4 seq8                            its Body, when too large to be inline
-//	03 domain1 wake8 seq8                 wake index → q4, dead flag, died8, id (one per job at most)
+//	03 domain1 wake8 seq8                 wake index → q4, dead flag, died8 if dead, id (one per job at most)
 //	04 q4 domain1 due8 pri1 seq8          delayed jobs of a queue in the order in which they become due → id
 //	05 q4 pri1 due8 seq8                  ready jobs of a queue in order of delivery → id
 //	06 00 q4 idlen2 id died8 seq8         a dead job's Job record
