@@ -22,12 +22,12 @@ var errClosed = errors.New("the log store is closed")
 type LogOptions struct {
 	FS           FS     // nil = DiskFS
 	MemTableSize uint64 // bytes; 0 = 16 MiB. Small, so that WAL files are soon recycled
-	Recent       int    // bytes of recent entries kept in memory; 0 = 32 MiB
+	Recent       int    // bytes of recent entries kept in memory; 0 = 4 MiB
 	MustExist    bool   // refuse a missing store instead of creating it
-	// WarmUp writes so much at the start that all later WAL files are recycled ones:
-	// overwriting allocated blocks costs half of what appending does. It takes 7
-	// memtables of disk writes and is left out when the disk is nearly full, and
-	// in memory.
+	// WarmUp writes so much after the start that all later WAL files are recycled
+	// ones: overwriting allocated blocks costs half of what appending does. It takes
+	// 7 memtables of disk writes in the background, and is left out when the disk is
+	// nearly full, and in memory.
 	WarmUp bool
 	Fatal  func(error)  // called at the first failed write; must not return. nil = exit
 	Logger *slog.Logger // nil = discard
@@ -41,7 +41,7 @@ func (o *LogOptions) defaults() {
 		o.MemTableSize = 16 << 20
 	}
 	if o.Recent == 0 {
-		o.Recent = 32 << 20
+		o.Recent = 4 << 20
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -65,13 +65,16 @@ type Log struct {
 	mu          sync.Mutex // guards the fields below; never held during a write
 	first, last uint64     // 0, 0 = empty
 	recent      recent
+
+	stop    chan struct{} // closed by Close: ends the warm-up
+	warming sync.WaitGroup
 }
 
 // OpenLog opens a shard's log in a folder, or creates it. Damage that it finds is
 // an error that is ErrDamaged.
 func OpenLog(dir string, shard uint32, o LogOptions) (*Log, error) {
 	o.defaults()
-	l := &Log{fault: newFault(o.Fatal), shard: shard, recent: recent{limit: o.Recent}}
+	l := &Log{fault: newFault(o.Fatal), shard: shard, recent: recent{limit: o.Recent}, stop: make(chan struct{})}
 	logger := &pebbleLogger{name: "log " + dir, fault: l.fault, log: o.Logger}
 	opt := &pebble.Options{
 		FS:                          o.FS,
@@ -96,12 +99,12 @@ func OpenLog(dir string, shard uint32, o LogOptions) (*Log, error) {
 	if l.db, err = openPebble(dir, opt, l.fault); err != nil {
 		return nil, fmt.Errorf("opening the log store: %w", err)
 	}
-	if err = l.load(); err == nil && o.WarmUp {
-		err = l.warmUp(dir, o)
-	}
-	if err != nil {
+	if err = l.load(); err != nil {
 		l.db.Close()
 		return nil, fmt.Errorf("opening the log store: %s: %w", dir, err)
+	}
+	if o.WarmUp {
+		l.warming.Go(func() { l.warmUp(dir, o) })
 	}
 	return l, nil
 }
@@ -142,23 +145,35 @@ func (l *Log) load() error {
 // diskReserve is the free space below which there is no warm-up.
 const diskReserve = 4 << 30
 
-func (l *Log) warmUp(dir string, o LogOptions) error {
+// warmUpPace is the pause between two pieces of the warm-up, so that commits
+// find the disk free.
+const warmUpPace = 4 * time.Millisecond
+
+// warmUp runs as the log's only goroutine; Close ends it and waits for it. A
+// failed write is noted by the store's own fault.
+func (l *Log) warmUp(dir string, o LogOptions) {
 	usage, err := o.FS.GetDiskUsage(dir)
 	if err != nil || usage.AvailBytes < diskReserve {
-		return nil
+		return
 	}
 	// Pebble's recycler keeps one file more than there may be memtables, and does
 	// not take files of an earlier process.
 	scratch, key := make([]byte, 256<<10), []byte{scratchPrefix}
+	pace := time.NewTicker(warmUpPace)
+	defer pace.Stop()
 	for n := 7 * o.MemTableSize / uint64(len(scratch)); n > 0; n-- {
-		if err := l.db.Set(key, scratch, pebble.NoSync); err != nil {
-			return err
+		select {
+		case <-l.stop:
+			return
+		case <-pace.C:
+		}
+		if l.db.Set(key, scratch, pebble.NoSync) != nil {
+			return
 		}
 	}
-	if err := l.db.Flush(); err != nil {
-		return err
+	if l.db.Flush() == nil {
+		l.db.Delete(key, pebble.Sync)
 	}
-	return l.db.Delete(key, pebble.Sync)
 }
 
 // enter admits a user of the database; every successful call needs an exit.
@@ -422,5 +437,7 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closed = true
+	close(l.stop)
+	l.warming.Wait()
 	return l.db.Close()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
 )
 
 // pebbleFormat pins the version of Pebble's files. Never "newest": an update of
@@ -71,7 +72,7 @@ func OpenState(dir string, o StateOptions) (*State, error) {
 		MemTableStopWritesThreshold: 4,
 		DisableWAL:                  true,
 		FormatMajorVersion:          pebbleFormat,
-		L0CompactionThreshold:       4,
+		L0CompactionThreshold:       8, // each merge into the next level rewrites it: merge more at a time
 		L0StopWritesThreshold:       32,
 		LBaseMaxBytes:               256 << 20,
 		MaxOpenFiles:                4096,
@@ -84,6 +85,8 @@ func OpenState(dir string, o StateOptions) (*State, error) {
 	for i := range opt.Levels {
 		opt.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // adds look for ids that do not exist
 	}
+	// What was just flushed is soon merged: compressing it is work for nothing.
+	opt.Levels[0].Compression = func() *block.CompressionProfile { return block.NoCompression }
 	var err error
 	if s.db, err = openPebble(dir, opt, s.fault); err != nil {
 		return nil, fmt.Errorf("opening the state store: %w", err)

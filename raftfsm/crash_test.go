@@ -45,14 +45,13 @@ type crash struct {
 
 // crashRun drives a node and cuts the power after file-system operations.
 type crashRun struct {
-	seed    uint64
-	steps   int
-	every   int
-	change  func(*Options)              // breaks the node under test
-	disk    func(persist.FS) persist.FS // breaks the disk under test
-	enough  int                         // stop after so many violations; 0 = 1
-	points  int
-	refused int
+	seed   uint64
+	steps  int
+	every  int
+	change func(*Options)              // breaks the node under test
+	disk   func(persist.FS) persist.FS // breaks the disk under test
+	enough int                         // stop after so many violations; 0 = 1
+	points int
 }
 
 // run returns the violations that it found.

@@ -51,7 +51,9 @@ func (in *input) room(need int, free bool) []byte {
 		size = max(2*have, chunkMax)
 	}
 	if need > chunkMax {
-		size = min(size, need) // nothing but this command
+		// Little more than this command; yet it may turn out longer with each
+		// argument, so the chunk always grows by a factor.
+		size = min(size, max(need, have+have/2))
 	}
 	size = max(size, have+1)
 	chunk := make([]byte, have, size)

@@ -77,5 +77,5 @@ func (a *goAlarm) Stop() {
 	a.timer.Stop()
 	a.mu.Unlock()
 	a.firing.Lock() // wait for fire
-	a.firing.Unlock()
+	defer a.firing.Unlock()
 }

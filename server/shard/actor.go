@@ -105,8 +105,11 @@ func (s *Shard) leadership(lead bool) {
 		s.stopLeading(commands.Error("TRYAGAIN this node stopped leading: nothing was done"))
 		return
 	}
-	if s.memory == nil && s.flight == nil {
-		s.lead()
+	// A second true means that leadership was lost and regained in between: what
+	// this node remembers is void.
+	s.stopLeading(commands.Error("TRYAGAIN this node stopped leading: nothing was done"))
+	if s.flight == nil {
+		s.lead() // else finish does, when the entry in flight is settled
 	}
 }
 

@@ -52,14 +52,6 @@ var (
 
 func badTime(what string) Reply { return fail("BADTIME", "cannot read "+strconv.Quote(what)) }
 
-// numberOrNone shows 0 as none.
-func numberOrNone(n int64) Reply {
-	if n == 0 {
-		return none()
-	}
-	return number(n)
-}
-
 func bulkOrNone(s string) Reply {
 	if s == "" {
 		return none()
