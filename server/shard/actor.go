@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"dqd/commands"
+	"dqd/persist"
 	"dqd/persist/record"
 	"dqd/raftfsm"
 	"dqd/server/shard/dispatch"
@@ -49,6 +50,9 @@ func (s *Shard) collect() {
 
 	if in.finished != nil {
 		s.finish(in.finished)
+	}
+	if in.known != nil && in.known.memory == s.memory {
+		s.memory.UseKnown(in.known.filter)
 	}
 	s.todo = append(s.todo, in.calls...)
 	clear(in.calls)
@@ -186,6 +190,7 @@ func (s *Shard) boundary() (more bool) {
 			more = true
 		}
 	}
+	s.renewKnown()
 	b := m.NewBatch(now, s.opt.Limits)
 	var answers []*Call
 	answer := func(c *Call, r commands.Reply) {
@@ -321,16 +326,23 @@ func (s *Shard) committed(f *flight, err error) {
 			c.Reply = reply
 		}
 	}
-	// The actor may go on at once: deliverMu keeps the next replies behind these.
+	// The actor goes on before all is delivered: deliverMu keeps the next replies behind these.
 	s.deliverMu.Lock()
 	defer s.deliverMu.Unlock()
+	first := f.answers[:min(len(f.answers), deliverFirst)]
+	deliverAll(first)
 	f.err = err
 	s.mu.Lock()
 	s.inbox.finished, s.inbox.busy = f, false
 	s.mu.Unlock()
 	s.poke()
-	deliverAll(f.answers)
+	deliverAll(f.answers[len(first):])
 }
+
+// deliverFirst is how many answers leave before the actor goes on. Clients that
+// wait for one answer at a time then come back in time for the next batch, which
+// is larger for it; with more of them the two are better done side by side.
+const deliverFirst = 32
 
 func (s *Shard) deliver(answers []*Call) {
 	if len(answers) == 0 {
@@ -405,6 +417,32 @@ func (s *Shard) scanWakes(d record.Domain) func(from int64, yield func(dispatch.
 	}
 }
 
+// renewKnown starts to fill a new filter of known ids, if the memory wants one.
+func (s *Shard) renewKnown() {
+	m := s.memory
+	filter := m.RenewKnown()
+	if filter == nil {
+		return
+	}
+	snapshot := s.opt.State.Snapshot()
+	s.filling.Go(func() {
+		defer snapshot.Close()
+		stop := func() bool {
+			select {
+			case <-s.quit:
+				return true
+			default:
+				return false
+			}
+		}
+		if evaluate.LearnStored(store{snapshot, s.opt.Fatal}, filter, stop) {
+			s.mu.Lock()
+			s.inbox.known = &filledKnown{m, filter}
+			s.unlockAndPoke()
+		}
+	})
+}
+
 // publish renews the gauges.
 func (s *Shard) publish() {
 	g := &Gauges{Leading: s.memory != nil}
@@ -419,7 +457,7 @@ func (s *Shard) publish() {
 
 // store reads committed state for the evaluator: an error stops the node.
 type store struct {
-	reader Reader
+	reader persist.Reader
 	fatal  func(error)
 }
 

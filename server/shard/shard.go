@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dqd/commands"
+	"dqd/persist"
 	"dqd/persist/record"
 	"dqd/server/shard/dispatch"
 	"dqd/server/shard/evaluate"
@@ -27,17 +28,11 @@ type Log interface {
 	Barrier() error
 }
 
-// Reader is the committed state.
-type Reader interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-	Scan(lo, hi []byte, fn func(key, value []byte) bool) error
-}
-
 // Options configure a shard.
 type Options struct {
 	Number uint32
 	Log    Log
-	State  Reader
+	State  *persist.State
 	Clock  tsc.Source
 	// ClockInfo describes the clock for DQCLOCK; nil = nothing to say.
 	ClockInfo func() tsc.Info
@@ -81,6 +76,9 @@ type Shard struct {
 	mu    sync.Mutex
 	inbox inbox
 
+	// filling are the goroutines that fill filters; they end with quit.
+	filling sync.WaitGroup
+
 	// deliverMu orders the delivery of replies: a batch's replies leave before
 	// those of the next one.
 	deliverMu sync.Mutex
@@ -110,12 +108,19 @@ type inbox struct {
 	gone     []Client
 	unblock  []unblock
 	finished *flight
+	known    *filledKnown
 	busy     bool // an entry is in flight
 }
 
 type unblock struct {
 	client Client
 	reply  commands.Reply
+}
+
+// filledKnown is a filter of known ids, filled for the memory it is for.
+type filledKnown struct {
+	memory *evaluate.Memory
+	filter *dispatch.Known
 }
 
 // giveBack names a delivered job whose reply could not be written.
@@ -220,6 +225,7 @@ func (s *Shard) Gauges() *Gauges { return s.gauges.Load() }
 func (s *Shard) Close() {
 	close(s.quit)
 	<-s.done
+	s.filling.Wait()
 	s.alarm.Stop()
 }
 

@@ -55,12 +55,16 @@ type Memory struct {
 	Heads   *dispatch.Heads
 	Waiters *dispatch.Waiters
 
-	queues  map[string]*queue
-	byNum   map[uint32]*queue
-	totals  record.Queue
-	number  int64    // of queues
-	want    []*queue // with a waiter, and with a job that became ready
-	scratch scratch  // of the batch under evaluation
+	queues   map[string]*queue
+	byNum    map[uint32]*queue
+	totals   record.Queue
+	number   int64    // of queues
+	want     []*queue // with a waiter, and with a job that became ready
+	scratch  scratch  // of the batch under evaluation
+	hot      hot
+	known    *dispatch.Known // nil = not built yet: any id may exist
+	building bool            // a new one is being filled
+	learned  []uint64        // what became live since, for the new one
 	// sweepAt is when the next IDEM memories may be swept, progress ns.
 	sweepAt int64
 }
@@ -199,6 +203,7 @@ type Run struct {
 
 // job is one touched job of a batch.
 type job struct {
+	key         string // of the overlay: q4 id; "" for a dead job that was looked up
 	q           *queue
 	was         *record.Job // committed; nil = none
 	is          *record.Job // as the batch leaves it; nil = none
@@ -210,6 +215,7 @@ func (j *job) isDead() bool { return j.is != nil && j.is.State == record.Dead }
 
 // NewBatch starts a batch at now.
 func (m *Memory) NewBatch(now Now, limit Limits) *Batch {
+	m.settled()
 	m.scratch.reset()
 	b := &Batch{Memory: m, scratch: &m.scratch, now: now, limit: limit}
 	if len(m.queues) > maxCachedQueues {
@@ -333,15 +339,22 @@ func (b *Batch) touch(q *queue) {
 // find returns the queue's live job with the id, or nil.
 func (b *Batch) find(q *queue, id []byte) *job {
 	b.key = record.AppendJobKey(b.key[:0], q.Number, id)
-	k := b.key[1:]
-	if j, ok := b.live[string(k)]; ok {
+	if j, ok := b.live[string(b.key[1:])]; ok {
 		if j.is == nil {
 			return nil
 		}
 		return j
 	}
-	j := &job{q: q}
-	b.live[string(k)] = j
+	key := string(b.key[1:])
+	j := &job{q: q, key: key}
+	b.live[key] = j
+	if rec := b.hot.get(b.key[1:]); rec != nil {
+		j.was, j.is = rec, rec
+		return j
+	}
+	if b.unknown(b.key[1:]) {
+		return nil
+	}
 	v, ok := b.Store.Get(b.key)
 	if !ok {
 		return nil
@@ -406,9 +419,11 @@ func (b *Batch) place(q *queue, id []byte) *job {
 	b.key = record.AppendJobKey(b.key[:0], q.Number, id)
 	j := b.live[string(b.key[1:])]
 	if j == nil {
-		j = &job{q: q}
-		b.live[string(b.key[1:])] = j
+		key := string(b.key[1:])
+		j = &job{q: q, key: key}
+		b.live[key] = j
 	}
+	b.learn(b.key[1:])
 	j.bodyChanged = true
 	return j
 }

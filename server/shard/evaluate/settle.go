@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"bytes"
 	"fmt"
 
 	"dqd/commands"
@@ -106,10 +107,7 @@ func (b *Batch) giveBack(j *job, r *commands.Nack, due record.Instant) commands.
 const reasonMax = 1024
 
 func reason(text []byte) []byte {
-	if len(text) > reasonMax {
-		return text[:reasonMax]
-	}
-	return text
+	return bytes.Clone(text[:min(len(text), reasonMax)])
 }
 
 // extend evaluates DQEXTEND and DQMEXTEND.

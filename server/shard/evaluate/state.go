@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -97,7 +98,8 @@ func (b *Batch) die(j *job, rec *record.Job, cause record.Cause) {
 		rec.Wake = record.Instant{Domain: record.Progress, Ns: b.now.Progress + j.q.set.DeadKeep}
 	}
 	k := liveKey(rec.Queue, rec.ID)
-	b.live[k] = &job{q: j.q}
+	b.live[k] = &job{q: j.q, key: k}
+	j.key = k // also of a job that was never live before: its place is empty now
 	b.died[k] = append(b.died[k], j)
 	b.dead[rec.Seq] = j
 	b.change(j, rec)
@@ -108,7 +110,9 @@ func (b *Batch) die(j *job, rec *record.Job, cause record.Cause) {
 func (b *Batch) revive(j *job) *record.Job {
 	rec := j.edit()
 	rec.Cause, rec.Died = record.CauseNone, 0
-	b.live[liveKey(rec.Queue, rec.ID)] = j
+	j.key = liveKey(rec.Queue, rec.ID)
+	b.live[j.key] = j
+	b.learn([]byte(j.key))
 	return rec
 }
 
@@ -125,7 +129,7 @@ func (b *Batch) lease(j *job, ns int64, worker []byte) {
 	b.Applied.NextToken++
 	rec.TokenState = record.TokenHeld
 	rec.Wake = record.Instant{Domain: record.Progress, Ns: b.now.Progress + ns}
-	rec.Worker = worker
+	rec.Worker = bytes.Clone(worker)
 	b.change(j, rec)
 }
 
