@@ -30,7 +30,7 @@ type Reader interface {
 // StateOptions configure a state store. The zero value works.
 type StateOptions struct {
 	FS           FS           // nil = DiskFS
-	Cache        int64        // bytes of block cache; 0 = 256 MiB
+	Cache        int64        // bytes of block cache; 0 = 128 MiB
 	MemTableSize uint64       // bytes; 0 = 64 MiB
 	MustExist    bool         // refuse a missing store instead of creating it
 	Fatal        func(error)  // called at the first failed write; must not return. nil = exit
@@ -42,7 +42,7 @@ func (o *StateOptions) defaults() {
 		o.FS = DiskFS()
 	}
 	if o.Cache == 0 {
-		o.Cache = 256 << 20
+		o.Cache = 128 << 20
 	}
 	if o.MemTableSize == 0 {
 		o.MemTableSize = 64 << 20

@@ -45,7 +45,7 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	// The live heap is small (the caches are outside it), so the default would
 	// collect many times a second.
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
+		debug.SetGCPercent(200)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(c.maxMemory)

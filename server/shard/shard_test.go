@@ -3,11 +3,13 @@ package shard_test
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"dqd/persist"
+	"dqd/raftfsm"
 	"dqd/server/resp"
 	"dqd/server/shard"
 	"dqd/server/shard/evaluate"
@@ -15,41 +17,228 @@ import (
 	"dqd/tsc"
 )
 
-func TestSmoke(t *testing.T) {
+// bench is a shard in a bubble, over a state store in memory.
+type bench struct {
+	t     *testing.T
+	clock *steppingClock
+	state *persist.State
+	log   *shardtest.Log
+	shard *shard.Shard
+}
+
+// steppingClock is virtual time in the present century, whose wall can step.
+type steppingClock struct {
+	*tsc.Go
+	wall int64
+}
+
+func (c *steppingClock) Wall() int64 { return c.wall + c.Mono() }
+
+// run runs f in a bubble with a shard that serves.
+func run(t *testing.T, f func(b *bench)) {
 	synctest.Test(t, func(t *testing.T) {
-		st, err := persist.OpenState("state", persist.StateOptions{FS: persist.MemFS()})
+		state, err := persist.OpenState("state", persist.StateOptions{FS: persist.MemFS()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		log := shardtest.NewLog(st)
-		s := shard.New(shard.Options{Log: log, State: st, Clock: tsc.NewGo(), Logger: slog.Default(),
-			Limits: evaluate.DefaultLimits(),
-			Fatal:  func(err error) { panic(err) }})
-		c := &shardtest.Client{}
-		do := func(args ...string) {
-			c.Do(s, args...)
-			synctest.Wait()
-			show(c)
+		b := &bench{t: t, clock: &steppingClock{tsc.NewGo(), 1_800_000_000_000_000_000}, state: state, log: shardtest.NewLog(state)}
+		b.shard = shard.New(shard.Options{
+			Log: b.log, State: state, Clock: b.clock, Logger: slog.New(slog.DiscardHandler),
+			Limits: evaluate.DefaultLimits(), Fatal: func(err error) { panic(err) },
+		})
+		synctest.Wait()
+		f(b)
+		b.shard.Close()
+		b.log.Close()
+		if err := persist.Verify(state); err != nil && b.log.Applied().Index > 0 {
+			t.Error(err)
 		}
-		do("DQADD", "q", "a", "hello", "DELAY", "1000us", "EXPIREAT", "1800003593000ms")
-		time.Sleep(2*time.Second + 140)
-		synctest.Wait()
-		do("DQGET", "q", "a", "state", "token", "due-ns")
-		do("DQPEEK", "q", "STATE", "delayed")
-		do("DQADD", "q", "b", "hello", "DELAY", "1000us")
-		time.Sleep(2*time.Second + 140)
-		synctest.Wait()
-		do("DQGET", "q", "b", "state", "token", "due-ns")
-		s.Close()
-		log.Close()
-		st.Close()
+		if err := state.Close(); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
-func show(c *shardtest.Client) {
-	for _, r := range c.Replies() {
-		w := &resp.Writer{RESP3: true}
-		r.Reply.WriteReply(w)
-		fmt.Printf("%q\n", w.Buf)
+// do runs a command line of plain words and returns what has been answered since.
+func (b *bench) do(c *shardtest.Client, line string) string {
+	c.Do(b.shard, strings.Fields(line)...)
+	return b.got(c)
+}
+
+// after lets time pass.
+func (b *bench) after(d time.Duration, c *shardtest.Client) string {
+	time.Sleep(d)
+	return b.got(c)
+}
+
+// got returns what the client has been answered since the last look, as RESP on one line.
+func (b *bench) got(c *shardtest.Client) string {
+	synctest.Wait()
+	var out []string
+	for _, call := range c.Replies() {
+		w := &resp.Writer{}
+		call.Reply.WriteReply(w)
+		out = append(out, strings.TrimSpace(strings.ReplaceAll(string(w.Buf), "\r\n", " ")))
 	}
+	return strings.Join(out, " | ")
+}
+
+func (b *bench) want(got, want string) {
+	b.t.Helper()
+	if got != want && !(strings.HasSuffix(want, "…") && strings.HasPrefix(got, strings.TrimSuffix(want, "…"))) {
+		b.t.Fatalf("got  %q\nwant %q", got, want)
+	}
+}
+
+// TestDueJobReachesTheWaitingPop at its very nanosecond, not one before.
+func TestDueJobReachesTheWaitingPop(t *testing.T) {
+	run(t, func(b *bench) {
+		c := &shardtest.Client{}
+		b.want(b.do(c, "DQADD q a hello DELAY 10s"), "$1 a")
+		b.want(b.do(c, "DQPOP q BLOCK 15s"), "")
+		b.want(b.after(10*time.Second-1, c), "")
+		b.want(b.after(1, c), "*1 *6 $1 q $1 a $5 hello :1 :1 :1800000010…")
+	})
+}
+
+// TestGoneClientGetsNothing: a waiting pop ends with its connection, before any lease.
+func TestGoneClientGetsNothing(t *testing.T) {
+	run(t, func(b *bench) {
+		gone, there := &shardtest.Client{}, &shardtest.Client{}
+		b.do(gone, "DQPOP q BLOCK 15s")
+		b.do(there, "DQPOP q BLOCK 15s")
+		gone.Leave(b.shard)
+		producer := &shardtest.Client{}
+		b.do(producer, "DQADD q a x")
+		b.want(b.got(gone), "*-1") // every call is answered, though nobody reads it
+		b.want(b.got(there), "*1 *6 $1 q $1 a $1 x :1 :1 …")
+	})
+}
+
+// TestUndeliveredComesBack: what could not be written is ready at once, and the
+// attempt does not count; its token is stale.
+func TestUndeliveredComesBack(t *testing.T) {
+	run(t, func(b *bench) {
+		c := &shardtest.Client{}
+		b.do(c, "DQADD q a x")
+		c.Do(b.shard, "DQPOP", "q")
+		synctest.Wait()
+		b.shard.Undelivered(c.Replies()[0])
+		b.want(b.do(c, "DQPOP q"), "*1 *6 $1 q $1 a $1 x :2 :1 …")
+		b.want(b.do(c, "DQMACK q JOBS 1 a 1"), "*1 :-1")
+		b.want(b.do(c, "DQMACK q JOBS 1 a 2"), "*1 :1")
+	})
+}
+
+// TestAnswersLeaveAfterTheirEntry: neither a write nor what a read saw of it is
+// answered before the entry is committed.
+func TestAnswersLeaveAfterTheirEntry(t *testing.T) {
+	run(t, func(b *bench) {
+		writer, reader := &shardtest.Client{}, &shardtest.Client{}
+		release := b.log.Hold()
+		b.want(b.do(writer, "DQADD q a x"), "")
+		b.want(b.do(reader, "DQLEN q"), "")
+		release()
+		b.want(b.got(writer), "$1 a")
+		b.want(b.got(reader), ":1")
+	})
+}
+
+// TestFailedProposal: what certainly did not happen may be repeated, what may have
+// happened is in doubt; then the shard goes on from committed state.
+func TestFailedProposal(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{raftfsm.ErrNotProposed, "-TRYAGAIN…"},
+		{raftfsm.ErrFenced, "-TRYAGAIN…"},
+		{raftfsm.ErrInDoubt, "-INDOUBT…"},
+	} {
+		t.Run(c.err.Error(), func(t *testing.T) {
+			run(t, func(b *bench) {
+				client, waiting := &shardtest.Client{}, &shardtest.Client{}
+				b.want(b.do(client, "DQADD q before x"), "$6 before")
+				b.do(waiting, "DQPOP other BLOCK 10s")
+				b.log.Fail(fmt.Errorf("the log: %w", c.err))
+				b.want(b.do(client, "DQADD q lost x"), c.want)
+				b.want(b.got(waiting), "-TRYAGAIN…")
+				b.want(b.do(client, "DQLEN q"), ":1")
+				b.want(b.do(client, "DQADD q after x"), "$5 after")
+				b.want(b.do(client, "DQPOP q COUNT 10"), "*2 *6 $1 q $6 before $1 x :1 …")
+			})
+		})
+	}
+}
+
+// TestLeadershipLost: calls wait while nobody leads; waiting pops are told. A second
+// "leads" means that leadership was lost in between, and counts as that.
+func TestLeadershipLost(t *testing.T) {
+	run(t, func(b *bench) {
+		waiting, client := &shardtest.Client{}, &shardtest.Client{}
+		b.do(waiting, "DQPOP q BLOCK 10s")
+		b.log.Lead(false)
+		b.want(b.got(waiting), "-TRYAGAIN…")
+		b.want(b.do(client, "DQADD q a x"), "")
+		b.log.Lead(true)
+		b.want(b.got(client), "$1 a")
+		b.do(waiting, "DQPOP other BLOCK 10s")
+		b.log.Lead(true)
+		b.want(b.got(waiting), "-TRYAGAIN…")
+		b.want(b.do(client, "DQLEN q"), ":1")
+	})
+}
+
+// TestHeldStep: a forward step of the wall clock moves no AT job until an operator
+// accepts it, and what was accepted is in the log when it is answered.
+func TestHeldStep(t *testing.T) {
+	run(t, func(b *bench) {
+		c := &shardtest.Client{}
+		b.do(c, "DQADD q at x AT 1800003600000")
+		b.do(c, "DQADD q delay x DELAY 1h")
+		b.clock.wall += int64(2 * time.Hour)
+		if got := b.do(c, "DQCLOCK"); !strings.Contains(got, "$4 held") {
+			t.Fatal(got)
+		}
+		b.want(b.after(time.Minute, c), "")
+		b.want(b.do(c, "DQLEN q STATE ready"), ":0")
+		if got := b.do(c, "DQCLOCK ACCEPT"); !strings.Contains(got, "$2 ok") {
+			t.Fatal(got)
+		}
+		if offset := b.log.Applied().WallOffset; offset < int64(2*time.Hour)-1e9 {
+			t.Fatalf("answered, but the log has the offset %d", offset)
+		}
+		b.want(b.do(c, "DQPOP q COUNT 10"), "*1 *6 $1 q $2 at …")
+	})
+}
+
+// TestBacklogLeavesInOrder: far more ready jobs than the head of a queue holds.
+func TestBacklogLeavesInOrder(t *testing.T) {
+	run(t, func(b *bench) {
+		c := &shardtest.Client{}
+		const n = 10_000
+		for i := 0; i < n; i += 1000 {
+			line := "DQMADD q JOBS 1000"
+			for k := range 1000 {
+				line += fmt.Sprintf(" %05d x +0", i+k)
+			}
+			b.do(c, line)
+		}
+		for i := 0; i < n; i += 500 {
+			got := b.do(c, "DQPOP q COUNT 500 NOACK")
+			want := i
+			for _, word := range strings.Fields(got) {
+				if len(word) == 5 && word[0] != ':' && word[0] != '*' && word[0] != '$' {
+					if word != fmt.Sprintf("%05d", want) {
+						t.Fatalf("got %s, want %05d", word, want)
+					}
+					want++
+				}
+			}
+			if want != i+500 {
+				t.Fatalf("%d jobs, want 500", want-i)
+			}
+		}
+		b.want(b.do(c, "DQLEN q"), ":0")
+	})
 }

@@ -11,7 +11,7 @@ import (
 // with the memory they belong to.
 
 // hotSize is how many records a generation of the hot cache holds.
-const hotSize = 1 << 14
+const hotSize = 1 << 15
 
 // hot keeps the records of live jobs that were lately touched, as committed: a
 // job that is added, leased and acked within short is read from the store never.

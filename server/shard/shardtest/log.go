@@ -17,6 +17,8 @@ type Log struct {
 	leader chan bool
 
 	mu      sync.Mutex
+	hold    chan struct{} // entries wait until it is closed; nil = they do not
+	fail    []error       // of the next entries, which are not applied
 	applied record.Applied
 	index   uint64
 	queue   chan proposal
@@ -47,6 +49,16 @@ func NewLog(state *persist.State) *Log {
 func (l *Log) run() {
 	defer close(l.stopped)
 	for p := range l.queue {
+		l.mu.Lock()
+		hold := l.hold
+		l.mu.Unlock()
+		if hold != nil {
+			<-hold
+		}
+		if err := l.failure(); err != nil {
+			p.done(err)
+			continue
+		}
 		l.index++
 		b := l.State.Batch()
 		next, fenced, err := effect.Apply(b, l.Applied(), 0, l.index, 1, p.entry)
@@ -62,6 +74,39 @@ func (l *Log) run() {
 		p.done(nil)
 	}
 }
+
+func (l *Log) failure() (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.fail) > 0 {
+		err, l.fail = l.fail[0], l.fail[1:]
+	}
+	return err
+}
+
+// Hold keeps entries from being applied until the returned function is called.
+func (l *Log) Hold() (release func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	hold := make(chan struct{})
+	l.hold = hold
+	return func() {
+		l.mu.Lock()
+		l.hold = nil
+		l.mu.Unlock()
+		close(hold)
+	}
+}
+
+// Fail lets the next entries fail with these errors.
+func (l *Log) Fail(errs ...error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fail = errs
+}
+
+// Lead tells the shard that this node starts, or stops, to lead.
+func (l *Log) Lead(lead bool) { l.leader <- lead }
 
 func errText(err error) string {
 	if err == nil {
