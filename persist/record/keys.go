@@ -342,6 +342,27 @@ func IdemSpace() []byte { return []byte{idemPrefix, idemSub} }
 // IdemSweepSpace is the prefix of all sweep keys.
 func IdemSweepSpace() []byte { return []byte{idemPrefix, idemSweepSub} }
 
+// Space is a group of keys.
+type Space uint8
+
+const (
+	OtherKeys Space = iota
+	WakeKeys        // the wake index
+	OrderKeys       // delayed, ready and dead jobs of a queue in order
+)
+
+// SpaceOf returns the group that a key belongs to.
+func SpaceOf(key []byte) Space {
+	switch {
+	case len(key) == 0:
+	case key[0] == wakePrefix:
+		return WakeKeys
+	case key[0] == delayedPrefix, key[0] == readyPrefix, key[0] == deadPrefix && len(key) > 1 && key[1] == deadOrderSub:
+		return OrderKeys
+	}
+	return OtherKeys
+}
+
 // PrefixEnd returns the smallest key that is greater than every key with this
 // prefix; nil means that there is none.
 func PrefixEnd(prefix []byte) []byte {
