@@ -120,7 +120,9 @@ func (c *conn) call(row *commands.Command, request commands.Request, args [][]by
 	if isPop && c.eof {
 		return waitNothing, true
 	}
-	blocks := isPop && pop.Block > 0
+	// Behind what may take long nothing is parsed: a client has one of them at a time.
+	_, isPeek := request.(*commands.Peek)
+	blocks := isPeek || isPop && pop.Block > 0
 	if blocks && cap(c.in.chunk) > chunkMin && !c.frame.Inline {
 		// It may wait for long: let it not keep a large chunk.
 		row, request, _ = commands.Parse(cloneArgs(args), c.srv.opts.Arguments)

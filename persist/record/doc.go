@@ -11,7 +11,7 @@
 //	03 domain1 wake8 seq8                 wake index → q4, dead flag, died8 if dead, id (one per job at most)
 //	04 q4 domain1 due8 pri1 seq8          delayed jobs of a queue in the order in which they become due → id
 //	05 q4 pri1 due8 seq8                  ready jobs of a queue in order of delivery → id
-//	06 00 q4 idlen2 id died8 seq8         a dead job's Job record
+//	06 00 q4 idlen2 id ~died8 ~seq8         a dead job's Job record; ~ = inverted, newest first
 //	06 01 q4 died8 seq8                   dead jobs of a queue in order of death → id
 //	07 00 name                            queue registry → q4
 //	07 01 q4                              Queue: name, counters, pause

@@ -176,9 +176,10 @@ func ParseReadyKey(k []byte) (q uint32, pri uint8, due int64, seq uint64, ok boo
 }
 
 // AppendDeadJobKey appends a dead job's key. Several dead jobs may have the same
-// id; the length before the id keeps one id from being the beginning of another's key.
+// id; the length before the id keeps one id from being the beginning of another's
+// key. Both numbers are inverted: the newest of an id comes first.
 func AppendDeadJobKey(dst []byte, q uint32, id []byte, died int64, seq uint64) []byte {
-	return be64(be64(AppendDeadIDPrefix(dst, q, id), uint64(died)), seq)
+	return be64(be64(AppendDeadIDPrefix(dst, q, id), ^uint64(died)), ^seq)
 }
 
 // AppendDeadIDPrefix appends what the keys of all dead jobs with this id begin with.
@@ -202,8 +203,8 @@ func ParseDeadJobKey(k []byte) (q uint32, id []byte, died int64, seq uint64, ok 
 		return 0, nil, 0, 0, false
 	}
 	rest := k[8+n:]
-	died = int64(binary.BigEndian.Uint64(rest))
-	return q, k[8 : 8+n : 8+n], died, binary.BigEndian.Uint64(rest[8:]), died >= 0
+	died = int64(^binary.BigEndian.Uint64(rest))
+	return q, k[8 : 8+n : 8+n], died, ^binary.BigEndian.Uint64(rest[8:]), died >= 0
 }
 
 // AppendDeadOrderKey appends a key of a queue's order of death; its value is the id.

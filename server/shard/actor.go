@@ -18,13 +18,7 @@ import (
 // it evaluates what has gathered and proposes it.
 func (s *Shard) run() {
 	defer close(s.done)
-	defer func() {
-		// Damaged state, or a broken invariant: the node never goes on from there.
-		if p := recover(); p != nil {
-			s.opt.Logger.Error("the shard cannot go on", "reason", p, "stack", string(debug.Stack()))
-			s.opt.Fatal(fmt.Errorf("shard %d: %v", s.opt.Number, p))
-		}
-	}()
+	defer s.fatalPanic()
 	for {
 		select {
 		case <-s.wake:
@@ -61,9 +55,8 @@ func (s *Shard) collect() {
 	for _, c := range in.gone {
 		s.unpark(c, commands.NullArray{})
 	}
-	for _, u := range in.unblock {
-		s.unpark(u.client, u.reply)
-	}
+	s.unblock = append(s.unblock, in.unblock...)
+	s.reading -= in.readDone
 }
 
 // unpark ends a client's waiting pop with a reply that no batch has to carry:
@@ -170,11 +163,12 @@ func (s *Shard) close() {
 		s.collect()
 	}
 	s.stopLeading(commands.NullArray{})
-	for _, c := range s.todo {
+	left := append(s.reads, s.todo...)
+	for _, c := range left {
 		c.Reply = commands.Error("TRYAGAIN the server shuts down: nothing was done")
 	}
-	s.deliver(s.todo)
-	s.todo = nil
+	s.deliver(left)
+	s.reads, s.todo = nil, nil
 }
 
 // boundary evaluates what has gathered, in one batch, and proposes or answers
@@ -191,6 +185,7 @@ func (s *Shard) boundary() (more bool) {
 		}
 	}
 	s.renewKnown()
+	s.startReads(now)
 	b := m.NewBatch(now, s.opt.Limits)
 	var answers []*Call
 	answer := func(c *Call, r commands.Reply) {
@@ -216,6 +211,13 @@ func (s *Shard) boundary() (more bool) {
 	n := 0
 	for ; n < len(s.todo) && n < batchCalls && b.Size() < batchBytes && !again; n++ {
 		c := s.todo[n]
+		if _, ok := c.Request.(*commands.Peek); ok {
+			if again = !b.Empty(); again {
+				break // it must see what the batch has so far
+			}
+			s.reads = append(s.reads, c)
+			continue
+		}
 		var r commands.Reply
 		if r, again = s.evaluate(b, c); again {
 			break
@@ -228,6 +230,12 @@ func (s *Shard) boundary() (more bool) {
 		again = serve()
 	}
 	s.took(n)
+	if len(s.todo) == 0 {
+		for _, u := range s.unblock {
+			s.unpark(u.client, u.reply)
+		}
+		s.unblock = s.unblock[:0]
+	}
 
 	if !again {
 		for d, w := range m.Windows {
@@ -246,7 +254,7 @@ func (s *Shard) boundary() (more bool) {
 		delete(s.parked, c.Client)
 		answer(c, commands.NullArray{})
 	}
-	more = more || again || len(s.todo) > 0
+	more = more || again || len(s.todo) > 0 || len(s.reads) > 0 && s.reading < maxReaders
 
 	offset := now.Offset - m.Applied.WallOffset
 	if b.Empty() && !stepped && offset < offsetAlone && offset > -offsetAlone {
@@ -425,7 +433,7 @@ func (s *Shard) renewKnown() {
 		return
 	}
 	snapshot := s.opt.State.Snapshot()
-	s.filling.Go(func() {
+	s.besides(func() {
 		defer snapshot.Close()
 		stop := func() bool {
 			select {
@@ -441,6 +449,46 @@ func (s *Shard) renewKnown() {
 			s.unlockAndPoke()
 		}
 	})
+}
+
+// startReads starts readers for the DQPEEKs that wait, each on a snapshot of
+// committed state: they may read a lot, and the actor must not wait for them. It
+// is called between batches.
+func (s *Shard) startReads(now evaluate.Now) {
+	for s.reading < maxReaders && len(s.reads) > 0 {
+		c := s.reads[0]
+		s.reads = s.reads[1:]
+		s.reading++
+		snapshot := s.opt.State.Snapshot()
+		s.besides(func() {
+			defer snapshot.Close()
+			c.Reply = commands.NullArray{}
+			if !c.Client.Gone() {
+				c.Reply = evaluate.Peek(store{snapshot, s.opt.Fatal}, now, s.opt.Limits, c.Request.(*commands.Peek))
+			}
+			s.deliver([]*Call{c})
+			s.mu.Lock()
+			s.inbox.readDone++
+			s.unlockAndPoke()
+		})
+	}
+}
+
+// besides runs f beside the actor; it must end by itself.
+func (s *Shard) besides(f func()) {
+	s.beside.Go(func() {
+		defer s.fatalPanic()
+		f()
+	})
+}
+
+// fatalPanic stops the node on damaged state, or a broken invariant: it never goes
+// on from there.
+func (s *Shard) fatalPanic() {
+	if p := recover(); p != nil {
+		s.opt.Logger.Error("the shard cannot go on", "reason", p, "stack", string(debug.Stack()))
+		s.opt.Fatal(fmt.Errorf("shard %d: %v", s.opt.Number, p))
+	}
 }
 
 // publish renews the gauges.

@@ -59,6 +59,8 @@ const (
 	// inboxBytes bounds the requests that wait for the log ("proposals in
 	// flight"); what is beyond is answered BUSY.
 	inboxBytes = 64 << 20
+	// maxReaders is how many DQPEEKs are read at a time, beside the actor.
+	maxReaders = 2
 )
 
 // clockTick is how often the wall clock is looked at while AT jobs wait.
@@ -76,8 +78,9 @@ type Shard struct {
 	mu    sync.Mutex
 	inbox inbox
 
-	// filling are the goroutines that fill filters; they end with quit.
-	filling sync.WaitGroup
+	// beside are the goroutines that read snapshots: they fill filters and answer
+	// DQPEEKs. They end by themselves, filters also with quit.
+	beside sync.WaitGroup
 
 	// deliverMu orders the delivery of replies: a batch's replies leave before
 	// those of the next one.
@@ -96,7 +99,10 @@ type Shard struct {
 	spare    []*Call // the inbox's next backing array
 	hints    []dispatch.Hint
 	back     []giveBack
-	flight   *flight // the entry that commits now, or nil
+	unblock  []unblock // to be answered once todo is evaluated: the pop may be in it
+	reads    []*Call   // DQPEEKs that wait for one of the readers
+	reading  int       // readers at work
+	flight   *flight   // the entry that commits now, or nil
 	stats    stats
 	alarmAt  int64 // mono; MaxInt64 = not set
 }
@@ -109,6 +115,7 @@ type inbox struct {
 	unblock  []unblock
 	finished *flight
 	known    *filledKnown
+	readDone int  // reads that have ended
 	busy     bool // an entry is in flight
 }
 
@@ -225,7 +232,7 @@ func (s *Shard) Gauges() *Gauges { return s.gauges.Load() }
 func (s *Shard) Close() {
 	close(s.quit)
 	<-s.done
-	s.filling.Wait()
+	s.beside.Wait()
 	s.alarm.Stop()
 }
 

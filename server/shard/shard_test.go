@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"dqd/commands"
 	"dqd/persist"
 	"dqd/raftfsm"
 	"dqd/server/resp"
@@ -240,5 +241,52 @@ func TestBacklogLeavesInOrder(t *testing.T) {
 			}
 		}
 		b.want(b.do(c, "DQLEN q"), ":0")
+	})
+}
+
+// TestDueAtTheEpoch: the instant 0 is as past as any other, and not "never".
+func TestDueAtTheEpoch(t *testing.T) {
+	run(t, func(b *bench) {
+		c := &shardtest.Client{}
+		b.do(c, "DQADD q a x AT 0s TTL 1s")
+		b.want(b.do(c, "DQPOP q"), "*1 *6 $1 q $1 a $1 x :1 :1 :0")
+		b.want(b.do(c, "DQNACK q a 1 AT 0ms"), ":1")
+		b.want(b.do(c, "DQPOP q"), "*1 *6 $1 q $1 a $1 x :2 :2 :0")
+		b.want(b.do(c, "DQACK q a 2"), ":1")
+		b.do(c, "DQADD q b x DELAY 1h")
+		b.want(b.do(c, "DQRESCHEDULE q b AT 0ns"), ":1")
+		b.want(b.do(c, "DQPOP q NOACK"), "*1 *6 $1 q $1 b $1 x :3 :1 :0")
+		b.do(c, "DQADD q c x AT 0s TTL 1s")
+		b.want(b.after(time.Second, c), "")
+		b.want(b.do(c, "DQLEN q"), ":0")
+	})
+}
+
+// TestUnblockFindsAPopOnItsWay: the pop that an unblock is meant for may not have
+// been evaluated yet, because an entry is in flight.
+func TestUnblockFindsAPopOnItsWay(t *testing.T) {
+	run(t, func(b *bench) {
+		writer, waiting := &shardtest.Client{}, &shardtest.Client{}
+		release := b.log.Hold()
+		b.do(writer, "DQADD q a x")
+		b.do(waiting, "DQPOP other BLOCK 10s")
+		b.shard.Unblock(waiting, commands.NullArray{})
+		release()
+		b.want(b.got(waiting), "*-1")
+	})
+}
+
+// TestPeekRunsBeside: it sees what was answered before it, and while it waits for
+// what is in flight others do not wait for it.
+func TestPeekRunsBeside(t *testing.T) {
+	run(t, func(b *bench) {
+		c, other := &shardtest.Client{}, &shardtest.Client{}
+		b.do(c, "DQADD q a x AT 0s")
+		release := b.log.Hold()
+		b.do(other, "DQADD q b y AT 1ns")
+		b.want(b.do(c, "DQPEEK q"), "")
+		release()
+		b.want(b.got(c), "*2 *4 $1 a :0 :0 $1 x *4 $1 b :1 :0 $1 y")
+		b.want(b.got(other), "$1 b")
 	})
 }

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"bytes"
 	"encoding/binary"
 	"time"
 
@@ -43,8 +44,11 @@ func (n Now) shown(t record.Instant) int64 {
 	return t.Ns + n.Offset
 }
 
-// reached reports whether an instant has come; never has not.
-func (n Now) reached(t record.Instant) bool { return t.Ns != 0 && t.Ns <= n.In(t.Domain) }
+// reached reports whether an instant has come.
+func (n Now) reached(t record.Instant) bool { return t.Ns <= n.In(t.Domain) }
+
+// passed is reached for an instant that may be zero, which is never.
+func (n Now) passed(t record.Instant) bool { return t.Ns != 0 && n.reached(t) }
 
 // Memory is what the leader keeps between batches. It is void after a failed
 // proposal: make a new one from the applied position.
@@ -379,22 +383,20 @@ func (b *Batch) findDead(q *queue, id []byte) *job {
 		}
 	}
 	var newest *job
-	lo := record.AppendDeadIDPrefix(nil, q.Number, id)
-	b.Store.Scan(lo, record.PrefixEnd(lo), func(key, value []byte) bool {
-		rec, err := record.DecodeJob(q.Number, append([]byte(nil), id...), append([]byte(nil), value...))
+	b.scan(record.AppendDeadIDPrefix(nil, q.Number, id), func(_, value []byte) bool {
+		rec, err := record.DecodeJob(q.Number, bytes.Clone(id), bytes.Clone(value))
 		corrupt(err)
-		if j, ok := b.dead[rec.Seq]; ok {
-			if j.isDead() {
-				newest = j
-			}
-			return true
+		j, touched := b.dead[rec.Seq]
+		if !touched {
+			j = &job{q: q, was: rec, is: rec}
+			b.dead[rec.Seq] = j
 		}
-		newest = &job{q: q, was: rec, is: rec}
-		return true
+		if !j.isDead() {
+			return true // revived or gone in this batch
+		}
+		newest = j
+		return false // they come newest first
 	})
-	if newest != nil {
-		b.dead[newest.is.Seq] = newest
-	}
 	return newest
 }
 

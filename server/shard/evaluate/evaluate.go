@@ -38,8 +38,6 @@ func (b *Batch) evaluate(r commands.Request) commands.Reply {
 		return b.get(r)
 	case *commands.Len:
 		return b.length(r)
-	case *commands.Peek:
-		return b.peek(r)
 	case *commands.Stats:
 		return b.stats(r)
 	}

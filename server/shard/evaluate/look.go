@@ -65,16 +65,18 @@ func (b *Batch) length(r *commands.Len) commands.Reply {
 	return commands.Int(q.Live())
 }
 
-// peek evaluates DQPEEK: ready jobs, then delayed ones, in the order in which
-// they would leave; leased ones in no order, dead ones in order of death. It
-// reads the indexes, so it needs a boundary.
-func (b *Batch) peek(r *commands.Peek) commands.Reply {
+// Peek evaluates DQPEEK on a store of its own, usually a snapshot: it may read a
+// lot, and runs beside the batches. It yields ready jobs, then delayed ones, in
+// the order in which they would leave; leased ones in no order, dead ones in
+// order of death.
+func Peek(store Store, now Now, limit Limits, r *commands.Peek) commands.Reply {
+	m := &Memory{Store: store, queues: map[string]*queue{}, byNum: map[uint32]*queue{}}
+	b := m.NewBatch(now, limit)
 	q := b.queueNamed(r.Queue)
 	out := commands.Peeked{}
 	if q == nil {
 		return out
 	}
-	b.needBoundary()
 	room := b.limit.ReplyMax
 	show := func(j *job) bool {
 		if len(out) == r.Count {

@@ -27,7 +27,7 @@ func (b *Batch) pop(r *commands.Pop) commands.Reply {
 			if j == nil {
 				break
 			}
-			if b.now.reached(j.is.Expire) {
+			if b.now.passed(j.is.Expire) {
 				b.Heads.Drop(q.Number)
 				b.expire(j, j.edit())
 				continue

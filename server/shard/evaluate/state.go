@@ -44,7 +44,7 @@ func (b *Batch) wakeOf(due, expire record.Instant) record.Instant {
 // Whoever calls it has set Due and gives the result to change.
 func (b *Batch) settle(j *job, rec *record.Job) {
 	switch {
-	case b.now.reached(rec.Expire):
+	case b.now.passed(rec.Expire):
 		b.expire(j, rec)
 	case b.now.reached(rec.Due):
 		b.ready(j, rec)
