@@ -209,7 +209,7 @@ func (s *Shard) boundary() (more bool) {
 	again := serve()
 
 	n := 0
-	for ; n < len(s.todo) && n < batchCalls && b.Size() < batchBytes && !again; n++ {
+	for ; n < len(s.todo) && n < batchCalls && b.Size() < batchBytes && b.Replied < batchReplies && !again; n++ {
 		c := s.todo[n]
 		if _, ok := c.Request.(*commands.Peek); ok {
 			if again = !b.Empty(); again {

@@ -56,6 +56,9 @@ const (
 	batchCalls = 1024      // calls
 	batchBytes = 256 << 10 // effects; a sealing target, one large call may exceed it
 	batchWakes = 1024      // wake-ups of each timeline
+	// batchReplies bounds the payloads in the replies of a batch, likewise a target:
+	// one reply has reply-max at most.
+	batchReplies = 8 << 20
 	// inboxBytes bounds the requests that wait for the log ("proposals in
 	// flight"); what is beyond is answered BUSY.
 	inboxBytes = 64 << 20

@@ -137,6 +137,8 @@ type Batch struct {
 	now    Now
 	limit  Limits
 	Report Report
+	// Replied is about how many bytes the replies so far take, as far as they carry payloads.
+	Replied int
 }
 
 // scratch is what a batch gathers; its storage serves one batch after the other.

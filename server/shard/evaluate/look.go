@@ -23,6 +23,7 @@ func (b *Batch) get(r *commands.Get) commands.Reply {
 		}
 	}
 	rec, body := j.is, b.body(j)
+	b.Replied += len(body.Payload)
 	info := &commands.JobInfo{
 		Fields: r.Fields, ID: rec.ID, Queue: q.Name, State: rec.State,
 		Due: b.now.shown(rec.Due), Created: rec.Created,

@@ -40,6 +40,7 @@ func (b *Batch) pop(r *commands.Pop) commands.Reply {
 			if room -= size; room < 0 && len(out.Jobs) > 0 {
 				return out
 			}
+			b.Replied += size
 			b.Heads.Drop(q.Number)
 			out.Jobs = append(out.Jobs, b.deliver(j, body, r))
 		}
