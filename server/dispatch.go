@@ -120,9 +120,7 @@ func (c *conn) call(row *commands.Command, request commands.Request, args [][]by
 	if isPop && c.eof {
 		return waitNothing, true
 	}
-	// Behind what may take long nothing is parsed: a client has one of them at a time.
-	_, isPeek := request.(*commands.Peek)
-	blocks := isPeek || isPop && pop.Block > 0
+	blocks := isPop && pop.Block > 0
 	if blocks && cap(c.in.chunk) > chunkMin && !c.frame.Inline {
 		// It may wait for long: let it not keep a large chunk.
 		row, request, _ = commands.Parse(cloneArgs(args), c.srv.opts.Arguments)
@@ -132,8 +130,21 @@ func (c *conn) call(row *commands.Command, request commands.Request, args [][]by
 		call:  &shard.Call{Request: request, Client: c, Size: c.frame.Len},
 		row:   c.srv.rows[row],
 		block: blocks,
+		alone: blocks || readsMuch(request),
 	})
 	return waitNothing, false
+}
+
+// readsMuch reports a request that is answered beside all others: a client has one
+// of them at a time.
+func readsMuch(request commands.Request) bool {
+	switch r := request.(type) {
+	case *commands.Peek:
+		return true
+	case *commands.Stats:
+		return r.Queue == nil
+	}
+	return false
 }
 
 // loadingOver reports whether the wait for the shard has lasted long enough; the

@@ -111,7 +111,7 @@ func (c serverCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge("dqd_jobs", "Jobs, by state.", float64(state.n), "state", state.name)
 	}
 	gauge("dqd_stored_bytes", "Size of all jobs.", float64(g.Totals.Bytes))
-	gauge("dqd_queues", "Queues that exig.", float64(g.Queues))
+	gauge("dqd_queues", "Queues that exist.", float64(g.Queues))
 	gauge("dqd_waiting_pops", "Pops that wait for a job.", float64(g.Waiting))
 	gauge("dqd_clock_held", "1 while a step of the wall clock is not followed.", float64(bit(g.Clock.State == "held")))
 	gauge("dqd_clock_tsc", "1 while the clock reads the processor's counter.", float64(bit(g.Clock.Source == "tsc")))

@@ -15,6 +15,7 @@ type entry struct {
 	last  bool           // the connection ends with this reply
 	mute  bool           // CLIENT REPLY OFF: the reply is thrown away
 	block bool           // a pop that may wait
+	alone bool           // nothing behind it is parsed before it is answered
 }
 
 // answer returns the reply of a done entry.

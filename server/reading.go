@@ -61,7 +61,7 @@ func (c *conn) parse() bool {
 		if need != waitNothing {
 			return c.commit() && c.setWait(need)
 		}
-		if n := len(c.batch); n > 0 && c.batch[n-1].block { // rule 4
+		if n := len(c.batch); n > 0 && c.batch[n-1].alone { // rule 4
 			return c.commit() && c.setWait(waitEmpty)
 		}
 	}

@@ -14,6 +14,9 @@ import (
 	"dqd/server/shard/evaluate"
 )
 
+// errStopped is the answer to what this node certainly did not do.
+const errStopped = commands.Error("TRYAGAIN this node stopped leading: nothing was done")
+
 // run is the actor: it waits for a message, and whenever no entry is in flight
 // it evaluates what has gathered and proposes it.
 func (s *Shard) run() {
@@ -45,8 +48,10 @@ func (s *Shard) collect() {
 	if in.finished != nil {
 		s.finish(in.finished)
 	}
-	if in.known != nil && in.known.memory == s.memory {
-		s.memory.UseKnown(in.known.filter)
+	for _, k := range in.known {
+		if k.memory == s.memory {
+			s.memory.UseKnown(k.filter)
+		}
 	}
 	s.todo = append(s.todo, in.calls...)
 	clear(in.calls)
@@ -77,6 +82,9 @@ func (s *Shard) unpark(c Client, reply commands.Reply) {
 func (s *Shard) finish(f *flight) {
 	s.flight = nil
 	if f.err == nil {
+		if s.memory == nil && s.leads {
+			s.lead() // leadership came back while the entry was on its way
+		}
 		for _, d := range f.report.Deliveries {
 			s.stats.delivered(d.Name, d.LateNs)
 			if s.opt.Observe.Lateness != nil {
@@ -90,22 +98,19 @@ func (s *Shard) finish(f *flight) {
 	}
 	// What this node remembers is void: its batch may or may not have happened.
 	s.opt.Logger.Error("a proposal failed; the shard starts over from committed state", "error", f.err)
-	s.stopLeading(commands.Error("TRYAGAIN this node stopped leading: nothing was done"))
-	if !errors.Is(f.err, raftfsm.ErrStopped) {
+	s.stopLeading(errStopped)
+	if s.leads && !errors.Is(f.err, raftfsm.ErrStopped) {
 		s.lead()
 	}
 }
 
 // leadership follows the log's word on who leads.
 func (s *Shard) leadership(lead bool) {
-	if !lead {
-		s.stopLeading(commands.Error("TRYAGAIN this node stopped leading: nothing was done"))
-		return
-	}
 	// A second true means that leadership was lost and regained in between: what
 	// this node remembers is void.
-	s.stopLeading(commands.Error("TRYAGAIN this node stopped leading: nothing was done"))
-	if s.flight == nil {
+	s.stopLeading(errStopped)
+	s.leads = lead
+	if lead && s.flight == nil {
 		s.lead() // else finish does, when the entry in flight is settled
 	}
 }
@@ -123,7 +128,11 @@ func (s *Shard) lead() {
 	}
 	applied.Epoch++
 	applied.Sequence = math.MaxUint64 // the first entry's is 0
-	s.timeline = newTimeline(applied.Time, applied.WallOffset, s.opt.Clock.Mono(), s.opt.Clock.Wall())
+	if s.timeline == nil {
+		s.timeline = newTimeline(applied.Time, applied.WallOffset, s.opt.Clock.Mono(), s.opt.Clock.Wall())
+	} else {
+		s.timeline.resume(applied.Time, applied.WallOffset)
+	}
 	store := store{s.opt.State, s.opt.Fatal}
 	totals, queues := sumQueues(store)
 	s.memory = evaluate.NewMemory(store, applied, totals, queues)
@@ -163,11 +172,13 @@ func (s *Shard) close() {
 		s.collect()
 	}
 	s.stopLeading(commands.NullArray{})
-	left := append(s.reads, s.todo...)
-	for _, c := range left {
+	for _, r := range s.reads {
+		s.todo = append(s.todo, r.call)
+	}
+	for _, c := range s.todo {
 		c.Reply = commands.Error("TRYAGAIN the server shuts down: nothing was done")
 	}
-	s.deliver(left)
+	s.deliver(s.todo)
 	s.reads, s.todo = nil, nil
 }
 
@@ -209,19 +220,21 @@ func (s *Shard) boundary() (more bool) {
 	again := serve()
 
 	n := 0
-	for ; n < len(s.todo) && n < batchCalls && b.Size() < batchBytes && b.Replied < batchReplies && !again; n++ {
+	for ; n < len(s.todo) && n < batchCalls && b.Size() < batchBytes && b.Replied < evaluate.BatchReplies && !again; n++ {
 		c := s.todo[n]
-		if _, ok := c.Request.(*commands.Peek); ok {
+		if run := s.beside(b, c); run != nil {
 			if again = !b.Empty(); again {
 				break // it must see what the batch has so far
 			}
-			s.reads = append(s.reads, c)
+			s.reads = append(s.reads, read{c, run})
+			s.bytes.Add(-int64(c.Size))
 			continue
 		}
 		var r commands.Reply
 		if r, again = s.evaluate(b, c); again {
 			break
 		}
+		s.bytes.Add(-int64(c.Size))
 		if r != nil {
 			answer(c, r)
 		} else {
@@ -237,26 +250,31 @@ func (s *Shard) boundary() (more bool) {
 		s.unblock = s.unblock[:0]
 	}
 
+	full := false // there may be more wake-ups than were taken
 	if !again {
 		for d, w := range m.Windows {
 			s.hints = w.Take(now.In(record.Domain(d)), batchWakes, s.hints[:0])
 			for _, h := range s.hints {
 				b.Wake(h)
 			}
-			more = more || len(s.hints) == batchWakes
+			full = full || len(s.hints) == batchWakes
 		}
 		b.Sweep()
 		again = serve()
 	}
 	// After the wake-ups: a job that becomes ready as the block time ends is delivered.
-	for _, w := range m.Waiters.Expired(now.Progress) {
-		c := w.Call.(*Call)
-		delete(s.parked, c.Client)
-		answer(c, commands.NullArray{})
+	if !again && !full {
+		for _, w := range m.Waiters.Expired(now.Progress) {
+			c := w.Call.(*Call)
+			delete(s.parked, c.Client)
+			answer(c, commands.NullArray{})
+		}
 	}
-	more = more || again || len(s.todo) > 0 || len(s.reads) > 0 && s.reading < maxReaders
+	more = more || again || full || len(s.todo) > 0 || len(s.reads) > 0 && s.reading < maxReaders
 
 	offset := now.Offset - m.Applied.WallOffset
+	stepped = stepped || s.accepted
+	s.accepted = false
 	if b.Empty() && !stepped && offset < offsetAlone && offset > -offsetAlone {
 		s.deliver(answers)
 		if !more {
@@ -266,9 +284,6 @@ func (s *Shard) boundary() (more bool) {
 	}
 	s.flight = &flight{answers: answers, report: b.Report}
 	entry := b.Seal(s.opt.Number)
-	if s.opt.Observe.Batch != nil {
-		s.opt.Observe.Batch(n, len(entry))
-	}
 	f := s.flight
 	s.mu.Lock()
 	s.inbox.busy = true
@@ -284,9 +299,6 @@ const offsetAlone = int64(1e6)
 
 // took removes the first n calls from todo.
 func (s *Shard) took(n int) {
-	for _, c := range s.todo[:n] {
-		s.bytes.Add(-int64(c.Size))
-	}
 	if n == len(s.todo) {
 		clear(s.todo)
 		s.todo = s.todo[:0]
@@ -302,6 +314,7 @@ func (s *Shard) evaluate(b *evaluate.Batch, c *Call) (reply commands.Reply, agai
 		// What is accepted must be in the log before it is answered: the next
 		// batch is stamped with it.
 		if r.Accept && s.timeline.accept() {
+			s.accepted = true
 			s.opt.Logger.Warn("DQCLOCK ACCEPT: the held wall-clock step is followed", "offset_ns", s.timeline.offset)
 			return nil, true
 		}
@@ -310,7 +323,7 @@ func (s *Shard) evaluate(b *evaluate.Batch, c *Call) (reply commands.Reply, agai
 		if c.Client.Gone() {
 			return commands.NullArray{}, false
 		}
-	case *commands.Stats:
+	case *commands.Stats: // of one queue
 		reply, again = b.Evaluate(r)
 		if q, ok := reply.(*commands.QueueStats); ok {
 			s.stats.fill(q, r.Queue)
@@ -326,7 +339,7 @@ func (s *Shard) evaluate(b *evaluate.Batch, c *Call) (reply commands.Reply, agai
 // committed is called by the log when the entry in flight is done with.
 func (s *Shard) committed(f *flight, err error) {
 	if err != nil {
-		reply := commands.Error("TRYAGAIN this node stopped leading: nothing was done")
+		reply := errStopped
 		if errors.Is(err, raftfsm.ErrInDoubt) {
 			reply = "INDOUBT this node stopped leading while the command was on its way: it may or may not have happened; ask, or send the same request with IDEM"
 		}
@@ -435,38 +448,63 @@ func (s *Shard) renewKnown() {
 	snapshot := s.opt.State.Snapshot()
 	s.besides(func() {
 		defer snapshot.Close()
-		stop := func() bool {
-			select {
-			case <-s.quit:
-				return true
-			default:
-				return false
-			}
-		}
-		if evaluate.LearnStored(store{snapshot, s.opt.Fatal}, filter, stop) {
+		if evaluate.LearnStored(store{snapshot, s.opt.Fatal}, filter, s.quits) {
 			s.mu.Lock()
-			s.inbox.known = &filledKnown{m, filter}
+			s.inbox.known = append(s.inbox.known, filledKnown{m, filter})
 			s.unlockAndPoke()
 		}
 	})
 }
 
-// startReads starts readers for the DQPEEKs that wait, each on a snapshot of
-// committed state: they may read a lot, and the actor must not wait for them. It
-// is called between batches.
+// quits reports that the shard ends.
+func (s *Shard) quits() bool {
+	select {
+	case <-s.quit:
+		return true
+	default:
+		return false
+	}
+}
+
+// read is a call that is answered beside the actor.
+type read struct {
+	call *Call
+	run  func(store evaluate.Store, now evaluate.Now) commands.Reply
+}
+
+// beside returns what answers a call that may read a lot, or nil for all others.
+func (s *Shard) beside(b *evaluate.Batch, c *Call) func(evaluate.Store, evaluate.Now) commands.Reply {
+	switch r := c.Request.(type) {
+	case *commands.Peek:
+		return func(st evaluate.Store, now evaluate.Now) commands.Reply {
+			return evaluate.Peek(st, now, s.opt.Limits, r)
+		}
+	case *commands.Stats:
+		if r.Queue != nil {
+			return nil
+		}
+		sums := b.TotalStats()
+		s.stats.fill(sums, nil)
+		return func(st evaluate.Store, now evaluate.Now) commands.Reply {
+			evaluate.AddAges(st, now, s.opt.Limits, sums)
+			return sums
+		}
+	}
+	return nil
+}
+
+// startReads starts readers for the calls that wait for one, each on a snapshot of
+// committed state: the actor must not wait for them. It is called between batches.
 func (s *Shard) startReads(now evaluate.Now) {
 	for s.reading < maxReaders && len(s.reads) > 0 {
-		c := s.reads[0]
+		r := s.reads[0]
 		s.reads = s.reads[1:]
 		s.reading++
 		snapshot := s.opt.State.Snapshot()
 		s.besides(func() {
 			defer snapshot.Close()
-			c.Reply = commands.NullArray{}
-			if !c.Client.Gone() {
-				c.Reply = evaluate.Peek(store{snapshot, s.opt.Fatal}, now, s.opt.Limits, c.Request.(*commands.Peek))
-			}
-			s.deliver([]*Call{c})
+			r.call.Reply = r.run(stoppable{store{snapshot, s.opt.Fatal}, s.quits}, now)
+			s.deliver([]*Call{r.call})
 			s.mu.Lock()
 			s.inbox.readDone++
 			s.unlockAndPoke()
@@ -476,7 +514,7 @@ func (s *Shard) startReads(now evaluate.Now) {
 
 // besides runs f beside the actor; it must end by itself.
 func (s *Shard) besides(f func()) {
-	s.beside.Go(func() {
+	s.readers.Go(func() {
 		defer s.fatalPanic()
 		f()
 	})
@@ -521,6 +559,22 @@ func (s store) Scan(lo, hi []byte, fn func(key, value []byte) bool) {
 	if err := s.reader.Scan(lo, hi, fn); err != nil {
 		s.fatal(err)
 	}
+}
+
+// stoppable is a store whose scans end early when stop says so.
+type stoppable struct {
+	store
+	stop func() bool
+}
+
+func (s stoppable) Scan(lo, hi []byte, fn func(key, value []byte) bool) {
+	n := 0
+	s.store.Scan(lo, hi, func(key, value []byte) bool {
+		if n++; n%1024 == 0 && s.stop() {
+			return false
+		}
+		return fn(key, value)
+	})
 }
 
 // sumQueues adds up the counters of all queues.

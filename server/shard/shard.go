@@ -48,7 +48,6 @@ type Options struct {
 type Observe struct {
 	Lateness   func(ns int64) // of a delivery, from due to the lease's stamp
 	TimerError func(ns int64) // from the time an alarm was set for to the boundary it caused
-	Batch      func(calls int, bytes int)
 }
 
 // Bounds of one batch.
@@ -56,13 +55,10 @@ const (
 	batchCalls = 1024      // calls
 	batchBytes = 256 << 10 // effects; a sealing target, one large call may exceed it
 	batchWakes = 1024      // wake-ups of each timeline
-	// batchReplies bounds the payloads in the replies of a batch, likewise a target:
-	// one reply has reply-max at most.
-	batchReplies = 8 << 20
 	// inboxBytes bounds the requests that wait for the log ("proposals in
 	// flight"); what is beyond is answered BUSY.
 	inboxBytes = 64 << 20
-	// maxReaders is how many DQPEEKs are read at a time, beside the actor.
+	// maxReaders is how many calls are answered beside the actor at a time.
 	maxReaders = 2
 )
 
@@ -81,9 +77,9 @@ type Shard struct {
 	mu    sync.Mutex
 	inbox inbox
 
-	// beside are the goroutines that read snapshots: they fill filters and answer
-	// DQPEEKs. They end by themselves, filters also with quit.
-	beside sync.WaitGroup
+	// readers are the goroutines that read snapshots: they fill filters and answer
+	// calls that read a lot. They end by themselves, and soon after quit.
+	readers sync.WaitGroup
 
 	// deliverMu orders the delivery of replies: a batch's replies leave before
 	// those of the next one.
@@ -97,13 +93,15 @@ type Shard struct {
 
 	timeline *timeline
 	memory   *evaluate.Memory // nil while this node does not lead
+	leads    bool             // the log's latest word
+	accepted bool             // a held step was accepted: it goes into an entry before the answer
 	parked   map[Client]*dispatch.Waiter
 	todo     []*Call // taken from the inbox, not yet evaluated
 	spare    []*Call // the inbox's next backing array
 	hints    []dispatch.Hint
 	back     []giveBack
 	unblock  []unblock // to be answered once todo is evaluated: the pop may be in it
-	reads    []*Call   // DQPEEKs that wait for one of the readers
+	reads    []read    // calls that wait for one of the readers
 	reading  int       // readers at work
 	flight   *flight   // the entry that commits now, or nil
 	stats    stats
@@ -117,7 +115,7 @@ type inbox struct {
 	gone     []Client
 	unblock  []unblock
 	finished *flight
-	known    *filledKnown
+	known    []filledKnown
 	readDone int  // reads that have ended
 	busy     bool // an entry is in flight
 }
@@ -235,7 +233,7 @@ func (s *Shard) Gauges() *Gauges { return s.gauges.Load() }
 func (s *Shard) Close() {
 	close(s.quit)
 	<-s.done
-	s.beside.Wait()
+	s.readers.Wait()
 	s.alarm.Stop()
 }
 

@@ -290,3 +290,68 @@ func TestPeekRunsBeside(t *testing.T) {
 		b.want(b.got(other), "$1 b")
 	})
 }
+
+// TestLeadershipReturnsDuringAnEntry: the shard begins anew once the entry in
+// flight is settled, however it ends.
+func TestLeadershipReturnsDuringAnEntry(t *testing.T) {
+	for _, fail := range []error{nil, raftfsm.ErrInDoubt} {
+		t.Run(fmt.Sprint(fail), func(t *testing.T) {
+			run(t, func(b *bench) {
+				c := &shardtest.Client{}
+				release := b.log.Hold()
+				if fail != nil {
+					b.log.Fail(fail)
+				}
+				b.want(b.do(c, "DQADD q a x"), "")
+				b.log.Lead(true)
+				b.want(b.got(c), "")
+				release()
+				b.got(c)
+				b.want(b.do(c, "DQADD q b x"), "$1 b")
+			})
+		})
+	}
+}
+
+// TestHeldStepIsNoElapsedTime: a node that leads anew has its monotonic clock; a
+// held step of the wall clock must not make DELAY jobs due (I1).
+func TestHeldStepIsNoElapsedTime(t *testing.T) {
+	run(t, func(b *bench) {
+		c := &shardtest.Client{}
+		b.do(c, "DQADD q a x DELAY 1h")
+		b.clock.wall += int64(2 * time.Hour)
+		b.do(c, "DQCLOCK")
+		b.log.Fail(raftfsm.ErrInDoubt)
+		b.want(b.do(c, "DQADD q b x"), "-INDOUBT…")
+		b.want(b.do(c, "DQPOP q"), "*-1")
+		b.want(b.after(time.Hour-time.Minute, c), "")
+		b.want(b.do(c, "DQPOP q"), "*-1")
+		b.after(time.Minute, c)
+		b.want(b.do(c, "DQPOP q"), "*1 *6 $1 q $1 a …")
+	})
+}
+
+// TestBusy: what waits beyond the bound is refused, what is within it is done.
+func TestBusy(t *testing.T) {
+	run(t, func(b *bench) {
+		c := &shardtest.Client{}
+		release := b.log.Hold()
+		b.do(c, "DQADD q first x")
+		payload := strings.Repeat("p", 1<<20)
+		const n = 70
+		for i := range n {
+			b.do(c, fmt.Sprintf("DQADD q %d %s", i, payload))
+		}
+		release()
+		answers := strings.Split(b.got(c), " | ")
+		busy := 0
+		for _, a := range answers {
+			if strings.HasPrefix(a, "-BUSY") {
+				busy++
+			}
+		}
+		if len(answers) != n+1 || busy == 0 || busy > 8 {
+			t.Fatalf("%d answers, %d of them BUSY", len(answers), busy)
+		}
+	})
+}

@@ -51,6 +51,16 @@ func newTimeline(lastTime, lastOffset, mono, wall int64) *timeline {
 	return t
 }
 
+// resume goes on after this node led before, in the same process: its monotonic
+// clock knows better than the wall clock how much time has passed.
+func (t *timeline) resume(lastTime, lastOffset int64) {
+	if lastTime > t.last {
+		t.base += lastTime - t.last
+		t.last = lastTime
+	}
+	t.offset = lastOffset
+}
+
 // at returns cluster time for the readings mono and wall. stepped says that the
 // wall clock went back and the offset with it: AT jobs wait for the corrected
 // wall, so the wall window must be made anew.

@@ -13,6 +13,9 @@ const HeadSize = 4096
 // from the store when somebody pops from them.
 const maxHeads = 16384
 
+// maxItems bounds the jobs in all heads together.
+const maxItems = 1 << 20
+
 // ReadyItem is one job of a queue's ready index. Its order is the order of
 // delivery: priority, due time, acceptance (invariant I6).
 type ReadyItem struct {
@@ -34,6 +37,7 @@ func (a *ReadyItem) Compare(b *ReadyItem) int {
 // are in the store's ready index only.
 type Heads struct {
 	queues map[uint32]*head
+	items  int // in all of them
 }
 
 type head struct {
@@ -60,8 +64,12 @@ func (h *Heads) Add(queue uint32, item ReadyItem, queueWasEmpty bool) {
 		return
 	}
 	q.push(item)
+	h.items++
 	if len(q.items) > 2*HeadSize {
-		q.cut()
+		h.items -= q.cut()
+	}
+	if h.items > maxItems {
+		h.evict()
 	}
 }
 
@@ -80,7 +88,10 @@ func (h *Heads) Next(queue uint32) (item *ReadyItem, more bool) {
 }
 
 // Drop removes the item that Next returned.
-func (h *Heads) Drop(queue uint32) { h.queues[queue].pop() }
+func (h *Heads) Drop(queue uint32) {
+	h.queues[queue].pop()
+	h.items--
+}
 
 // Short reports whether the queue's head may hold fewer than n jobs although the
 // store has more.
@@ -118,24 +129,28 @@ func (h *Heads) Refill(queue uint32, scan func(after *ReadyItem, yield func(Read
 		n++
 		return true
 	})
+	h.items += n
 }
 
 // evict forgets half of the heads. Which ones does not matter for what is
 // delivered; the lowest numbers keep it independent of map order.
 func (h *Heads) evict() {
 	numbers := slices.Sorted(maps.Keys(h.queues))
-	for _, n := range numbers[:len(numbers)/2] {
+	for _, n := range numbers[:(len(numbers)+1)/2] {
+		h.items -= len(h.queues[n].items)
 		delete(h.queues, n)
 	}
 }
 
 // cut keeps the first HeadSize items and lowers the bound to the last of them.
-func (q *head) cut() {
+func (q *head) cut() (dropped int) {
+	dropped = len(q.items) - HeadSize
 	slices.SortFunc(q.items, func(a, b ReadyItem) int { return a.Compare(&b) })
 	clear(q.items[HeadSize:])
 	q.items = q.items[:HeadSize]
 	q.bound = q.items[HeadSize-1]
 	q.complete = false
+	return dropped
 }
 
 func (q *head) push(item ReadyItem) {

@@ -39,6 +39,7 @@ type Window struct {
 	hints   []Hint // by wheel ID
 	horizon int64
 	beyond  int64 // MaxInt64 = the store has nothing at or after the horizon
+	halved  bool  // since the last Load
 	fired   []wheel.Timer
 }
 
@@ -55,7 +56,8 @@ func (w *Window) Add(h Hint) {
 		return
 	}
 	w.insert(h)
-	if w.wheel.Len() > windowMax {
+	if w.wheel.Len() > windowMax && !w.halved {
+		w.halved = true
 		// Keep the nearer half of the span. The far hints stay in the wheel and
 		// will be loaded a second time; the second copy finds its job changed.
 		if next, ok := w.wheel.Next(); ok && w.horizon > next {
@@ -79,6 +81,7 @@ func (w *Window) insert(h Hint) {
 // reports whether it wants to be called again soon.
 func (w *Window) Load(now int64, scan func(from int64, yield func(Hint) bool)) (again bool) {
 	to := now + windowSpan
+	w.halved = false
 	if w.beyond >= to {
 		w.horizon = max(w.horizon, to)
 		return false

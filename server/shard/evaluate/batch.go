@@ -159,6 +159,9 @@ func (s *scratch) reset() {
 	if s.live == nil {
 		s.live, s.dead, s.died, s.idem = map[string]*job{}, map[uint64]*job{}, map[string][]*job{}, map[string]*record.Idem{}
 	}
+	if len(s.live) > overlayKeep {
+		s.live = map[string]*job{} // clearing costs as much as it once held
+	}
 	clear(s.live)
 	clear(s.dead)
 	clear(s.died)
@@ -167,6 +170,16 @@ func (s *scratch) reset() {
 	s.touched, s.queued, s.idems, s.bytes = s.touched[:0], s.queued[:0], s.idems[:0], 0
 	s.effects.Reset()
 }
+
+const (
+	// overlayKeep is the size of an overlay that is used again.
+	overlayKeep = 1 << 13
+	// findCost counts a look-up against the size of a batch: it is bounded in work, too.
+	findCost = 32
+	// BatchReplies bounds the payloads in the replies of a batch. It is a target: one
+	// reply has reply-max at most.
+	BatchReplies = 8 << 20
+)
 
 // Report is what a batch did, for the statistics.
 type Report struct {
@@ -215,6 +228,7 @@ type job struct {
 	is          *record.Job // as the batch leaves it; nil = none
 	bodyChanged bool
 	touched     bool
+	body        *record.Body // as loaded, if it stands apart; the record itself may be a cached one
 }
 
 func (j *job) isDead() bool { return j.is != nil && j.is.State == record.Dead }
@@ -229,9 +243,6 @@ func (m *Memory) NewBatch(now Now, limit Limits) *Batch {
 	}
 	return b
 }
-
-// Now returns the batch's stamp.
-func (b *Batch) Now() Now { return b.now }
 
 // Empty reports whether the batch has changed nothing.
 func (b *Batch) Empty() bool {
@@ -354,7 +365,11 @@ func (b *Batch) find(q *queue, id []byte) *job {
 	key := string(b.key[1:])
 	j := &job{q: q, key: key}
 	b.live[key] = j
-	if rec := b.hot.get(b.key[1:]); rec != nil {
+	b.bytes += findCost
+	if rec, ok := b.hot.get(b.key[1:]); ok {
+		if rec == nil {
+			return nil
+		}
 		j.was, j.is = rec, rec
 		return j
 	}
@@ -405,7 +420,10 @@ func (b *Batch) findDead(q *queue, id []byte) *job {
 // body returns the job's body, loading it if it stands apart.
 func (b *Batch) body(j *job) *record.Body {
 	rec := j.is
-	if rec.Body == nil {
+	if rec.Body != nil {
+		return rec.Body
+	}
+	if j.body == nil {
 		b.key = record.AppendBodyKey(b.key[:0], rec.Queue, rec.Seq)
 		v, ok := b.Store.Get(b.key)
 		if !ok {
@@ -413,9 +431,9 @@ func (b *Batch) body(j *job) *record.Body {
 		}
 		body, err := record.DecodeBody(v)
 		corrupt(err)
-		rec.Body = body
+		j.body = body
 	}
-	return rec.Body
+	return j.body
 }
 
 // place returns the overlay's place for a new live job; the id must be free.

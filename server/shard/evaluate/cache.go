@@ -15,15 +15,18 @@ const hotSize = 1 << 15
 
 // hot keeps the records of live jobs that were lately touched, as committed: a
 // job that is added, leased and acked within short is read from the store never.
-// Records move to the young generation when they are used; when that is full, the
-// old one is dropped.
+// Records move to the young generation when they are changed; when that is full,
+// the old one is dropped.
+//
+// A nil record says that the job has ended: the store would have to step over all
+// that an often used id has been.
 type hot struct{ young, old map[string]*record.Job }
 
-func (h *hot) get(key []byte) *record.Job {
-	if rec := h.young[string(key)]; rec != nil {
-		return rec
+func (h *hot) get(key []byte) (rec *record.Job, ok bool) {
+	if rec, ok = h.young[string(key)]; !ok {
+		rec, ok = h.old[string(key)]
 	}
-	return h.old[string(key)]
+	return rec, ok
 }
 
 func (h *hot) put(key string, rec *record.Job) {
@@ -34,18 +37,13 @@ func (h *hot) put(key string, rec *record.Job) {
 	delete(h.old, key)
 }
 
-func (h *hot) drop(key string) {
-	delete(h.young, key)
-	delete(h.old, key)
-}
-
 // settled takes over what the last batch left, which is committed by now.
 func (m *Memory) settled() {
 	for _, j := range m.scratch.touched {
 		switch {
 		case j.key == "": // a dead job
 		case j.is == nil || !j.is.State.Live():
-			m.hot.drop(j.key)
+			m.hot.put(j.key, nil)
 		default:
 			m.hot.put(j.key, j.keep())
 		}

@@ -71,8 +71,7 @@ func (b *Batch) length(r *commands.Len) commands.Reply {
 // the order in which they would leave; leased ones in no order, dead ones in
 // order of death.
 func Peek(store Store, now Now, limit Limits, r *commands.Peek) commands.Reply {
-	m := &Memory{Store: store, queues: map[string]*queue{}, byNum: map[uint32]*queue{}}
-	b := m.NewBatch(now, limit)
+	b := newReader(store, now, limit)
 	q := b.queueNamed(r.Queue)
 	out := commands.Peeked{}
 	if q == nil {
@@ -204,26 +203,26 @@ func (b *Batch) scanDelayed(q *queue, yield func(key, id []byte) bool) {
 	}
 }
 
-// stats evaluates DQSTATS, as far as the replicated state knows; the node adds
+// stats evaluates DQSTATS of a queue, as far as the replicated state knows; the node adds
 // its own lateness and run times.
 func (b *Batch) stats(r *commands.Stats) commands.Reply {
-	s := &commands.QueueStats{Paused: "none"}
-	if r.Queue == nil {
-		b.needBoundary()
-		fill(s, &b.totals)
-		s.Blocked = int64(b.Waiters.Len())
-		b.ages(s, b.totals.Ready+b.totals.Delayed > 0)
-		return s
-	}
 	q := b.queueNamed(r.Queue)
 	if q == nil {
 		return commands.NullArray{}
 	}
 	b.needBoundary()
+	s := &commands.QueueStats{}
 	fill(s, &q.Queue)
 	s.Blocked = int64(b.Waiters.Waiting(string(q.Name)))
 	s.Paused = b.paused(q)
 	b.queueAges(s, q)
+	return s
+}
+
+// TotalStats are the sums over all queues, without ages: see AddAges.
+func (b *Batch) TotalStats() *commands.QueueStats {
+	s := &commands.QueueStats{Paused: "none", Blocked: int64(b.Waiters.Len())}
+	fill(s, &b.totals)
 	return s
 }
 
@@ -283,25 +282,26 @@ func (b *Batch) queueAges(s *commands.QueueStats, q *queue) {
 // agesMax bounds the queues that DQSTATS without a queue looks at for ages.
 const agesMax = 1024
 
-// ages is queueAges over the first queues of the registry.
-func (b *Batch) ages(s *commands.QueueStats, any bool) {
-	if !any {
-		return
-	}
-	lo := record.QueueSpace()
+// AddAges adds the ages to TotalStats: of the first queues of the registry, read
+// from a store of its own.
+func AddAges(store Store, now Now, limit Limits, s *commands.QueueStats) {
+	b := newReader(store, now, limit)
 	n := 0
-	var numbers []uint32
-	b.Store.Scan(lo, record.PrefixEnd(lo), func(key, _ []byte) bool {
+	b.scan(record.QueueSpace(), func(key, value []byte) bool {
 		number, ok := record.ParseQueueKey(key)
-		if ok {
-			numbers = append(numbers, number)
+		rec, err := record.DecodeQueue(number, bytes.Clone(value))
+		if !ok {
+			err = errBadNumber
 		}
+		corrupt(err)
+		b.queueAges(s, &queue{Queue: *rec})
 		n++
 		return n < agesMax
 	})
-	for _, number := range numbers {
-		if q := b.queueNumbered(number); q != nil {
-			b.queueAges(s, q)
-		}
-	}
+}
+
+// newReader returns a batch that only reads, on a store of its own.
+func newReader(store Store, now Now, limit Limits) *Batch {
+	m := &Memory{Store: store, queues: map[string]*queue{}, byNum: map[uint32]*queue{}}
+	return m.NewBatch(now, limit)
 }

@@ -177,7 +177,11 @@ func (b *Batch) Undelivered(name, id []byte, token uint64) {
 	rec := j.edit()
 	rec.Attempt--
 	rec.TokenState = record.TokenStale
-	b.settle(j, rec)
+	if b.now.passed(rec.Expire) {
+		b.expire(j, rec)
+	} else {
+		b.ready(j, rec) // also if the wall clock has gone back behind its due time
+	}
 }
 
 // ServeWaiters gives the jobs that became ready to the waiting pops, in order of
@@ -191,6 +195,9 @@ func (b *Batch) ServeWaiters(alive func(*dispatch.Waiter) bool, answer func(*dis
 			w := b.Waiters.First(string(q.Name))
 			if w == nil {
 				break
+			}
+			if b.Replied >= BatchReplies {
+				return true
 			}
 			if !alive(w) {
 				b.Waiters.Remove(w)

@@ -185,7 +185,6 @@ func (b *Batch) reschedule(r *commands.Reschedule) commands.Reply {
 	case j.is.Expire.Ns != 0 && j.is.TTL == 0 && b.now.shown(j.is.Expire) <= b.now.shown(due):
 		return commands.Error(fmt.Sprintf("BADTIME the job expires at %d ms, which is not after the new due time %d ms", ms(b.now.shown(j.is.Expire)), ms(b.now.shown(due))))
 	}
-	body := b.body(j)
 	rec := j.edit()
 	rec.Due = due
 	rec.TokenState = record.TokenStale
@@ -193,7 +192,7 @@ func (b *Batch) reschedule(r *commands.Reschedule) commands.Reply {
 		rec.Pri = uint8(r.Pri)
 	}
 	if r.HasPayload {
-		changed := *body
+		changed := *b.body(j)
 		changed.Payload = r.Payload
 		rec.SetBody(&changed)
 		j.bodyChanged = true

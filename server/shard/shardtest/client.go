@@ -22,6 +22,9 @@ func (c *Client) Do(s *shard.Shard, args ...string) {
 		argv[i] = []byte(a)
 	}
 	call := &shard.Call{Client: c}
+	for _, a := range args {
+		call.Size += len(a)
+	}
 	if _, r, err := commands.Parse(argv, commands.DefaultLimits()); err != nil {
 		call.Reply = commands.Error(err.Error())
 	} else {
