@@ -75,7 +75,7 @@ func (p *addParser) option(c *cursor) error {
 			err = errf("BADTIME TTL %s leaves no time to take the job: leave TTL out for no limit", quote(arg))
 		}
 	case "expireat":
-		opt.ExpireAt, err = parseTime("EXPIREAT", arg)
+		opt.ExpireAt, err = parseTime("EXPIREAT", arg, p.lim)
 		if err == nil && opt.ExpireAt == 0 {
 			err = errExpireAt
 		}

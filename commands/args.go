@@ -73,7 +73,7 @@ type option struct {
 type group int
 
 const (
-	groupDue     group = iota // DELAY AT NOW; DEAD, as a dead job has no due
+	groupDue     group = iota // DELAY AT NOW
 	groupCond                 // NX XX UPSERT IDEM
 	groupCompare              // GT LT
 	groupExpiry               // TTL EXPIREAT
@@ -89,6 +89,7 @@ const (
 	groupWorker
 	groupFull
 	groupFree
+	groupDead
 	groupReason
 	groupState
 	groups // their number
@@ -122,8 +123,14 @@ func (g *given) take(c *cursor, allowed []option) (word string, value []byte, er
 		}
 		return o.word, value, nil
 	}
-	return "", nil, syntaxf("%s is no option here", quote(name))
+	return "", nil, noOption(quote(name))
 }
+
+// noOption is a word that is none of the options. The function Parse, which knows
+// the command, makes an Error of it.
+type noOption string
+
+func (word noOption) Error() string { return string(word) + " is no option here" }
 
 // parseInt reads an integer as strictly as Redis: decimal digits, an optional
 // minus, no other sign, no space, no leading zero.

@@ -25,7 +25,7 @@ var dqadd = Command{
 		"TOOBIG: the payload or META is too large",
 		"QUEUEFULL: live jobs and the new one are more than MAXLEN, or than the queue's max-len",
 	},
-	Resend: "An add under a live id is refused with DUPID, so it never doubles a live job. With IDEM it is answered as the first time, also when the job has ended since, within the queue's id-memory. With the id * it adds another job.",
+	Resend: "An add under a live id is refused with DUPID, so it never doubles a live job. With IDEM the same request is for a minute answered as the first time, also when the job was acked or died since; but a cancel, UPSERT or XX that took effect makes the id forget, and the add is then a new one, or DUPID. With the id * it adds another job.",
 	Example: `
 > DQADD mail m1 "Hello Ann" DELAY 15m PRI 10 META lang en
 "m1"

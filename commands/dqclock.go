@@ -7,8 +7,17 @@ var dqclock = Command{
 	Summary: "Shows the clock that due times are compared with, or accepts its step.",
 	Syntax:  "DQCLOCK [ACCEPT]",
 	Args:    []Arg{optional(word("ACCEPT", "follow a step of the wall clock that the server held back"))},
-	Replies: []string{"a map: `now-ns source tsc-hz offset-us uncertainty-us steps state`; the state is `ok` or `held`"},
-	Resend:  "Harmless; of ACCEPT the second finds nothing to accept.",
+	Replies: []string{"a map of the fields below"},
+	Fields: []Field{
+		{"now-ns", "the time that due times are compared with, as Unix nanoseconds in a string"},
+		{"source", "what it is read from: `tsc`, the processor's counter, or `os`"},
+		{"tsc-hz", "rate of that counter; 0 without it"},
+		{"offset-us", "by how much the system's clock is ahead of `now-ns` because of a step that is held, µs; 0 if none is"},
+		{"uncertainty-us", "what the latest comparison of the counter with the system's clock may be wrong by, µs"},
+		{"steps", "steps of the system's clock that were seen since the start"},
+		{"state", "`ok`, or `held`: the system's clock stepped forwards and the server does not follow until it returns or DQCLOCK ACCEPT is sent"},
+	},
+	Resend: "Harmless; of ACCEPT the second finds nothing to accept.",
 	Example: `
 > DQCLOCK
  1) "now-ns"

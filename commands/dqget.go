@@ -10,7 +10,7 @@ var dqget = Command{
 	Summary: "Shows a job: the live one, else the newest dead one.",
 	Syntax:  "DQGET queue id [field]…",
 	Args: []Arg{argQueue, argID, {Name: "field", Type: "string", Optional: true, Multiple: true,
-		Summary: "of `id queue state due due-ns created attempt max-attempts token lease-until worker pri backoff expire-at reason late-us size meta payload`, each once; left out: all"}},
+		Summary: "of `id queue state due due-ns created attempt max-attempts token lease-until worker pri backoff expire-at reason late-us size meta payload`, up to 64, and the payload up to 4 times; left out: all"}},
 	Replies: []string{
 		"a map of all fields; null in it for what the job does not have",
 		"with fields an array of their values, null for an unknown field",
@@ -44,6 +44,9 @@ func jobFieldNames() [jobFields]string {
 	}
 }
 
+// maxPayloadReply bounds the payloads of one reply, in bytes.
+const maxPayloadReply = 16 << 20
+
 func parseGet(args [][]byte, lim *Limits) (Request, error) {
 	r := &Get{Queue: args[1], ID: args[2]}
 	if err := checkQueueID(r.Queue, r.ID, lim); err != nil {
@@ -58,17 +61,21 @@ func parseGet(args [][]byte, lim *Limits) (Request, error) {
 	}
 	r.Fields = make([]string, len(asked))
 	names := jobFieldNames()
+	payloads := 0
 	for i, field := range asked {
 		var buf [keywordMax]byte
 		n := slices.Index(names[:], string(keyword(&buf, field)))
 		if n < 0 {
 			continue // the empty name, answered with null as any unknown one
 		}
-		// Named a thousand times, one payload would be a reply of a gigabyte.
-		if slices.Contains(r.Fields[:i], names[n]) {
-			return nil, syntaxf("%s is given twice", names[n])
-		}
 		r.Fields[i] = names[n]
+		if names[n] == "payload" {
+			payloads++
+		}
+	}
+	// Named 64 times, one payload of 16 MiB would be a reply of a gigabyte.
+	if most := min(4, max(1, maxPayloadReply/lim.MaxPayload)); payloads > most {
+		return nil, errf("ERR the payload is asked for %d times, the limit is %d: ask for it once", payloads, most)
 	}
 	return r, nil
 }

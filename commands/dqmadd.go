@@ -26,7 +26,7 @@ var dqmadd = Command{
 		"TOOBIG: more jobs or bytes than one command may have, or a payload or META is too large",
 		"as for DQADD: one bad job refuses all, and the text names it",
 	},
-	Resend: "As for DQADD, job by job: without options it is refused with DUPID while one of the jobs lives, with IDEM each is answered as the first time.",
+	Resend: "As for DQADD, job by job: without options it is refused with DUPID while one of the jobs lives, with IDEM each is answered as DQADD's would be.",
 	Example: `
 > DQMADD mail PRI 10 JOBS 2 m1 "Hello Ann" +15m m2 "Hello Bob" 2030-01-31T09:00:00Z
 1) "m1"
@@ -108,7 +108,7 @@ func parseBatchJob(job *NewJob, p *addParser, id, payload, due []byte) (err erro
 		job.Due.Ns, err = parseDuration("due", due[1:], p.lim)
 	} else {
 		job.Due.Kind = DueAt
-		job.Due.Ns, err = parseTime("due", due)
+		job.Due.Ns, err = parseTime("due", due, p.lim)
 	}
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ var dqnack = Command{
 		argToken,
 		{Name: "schedule", Type: "oneof", Optional: true, Args: []Arg{argDelay, argAt}, Summary: "when to try again; left out: as BACKOFF says"},
 		{Name: "free", Type: "pure-token", Token: "FREE", Optional: true, Summary: "the attempt does not count"},
-		{Name: "dead", Type: "pure-token", Token: "DEAD", Optional: true, Summary: "no more attempts; not with DELAY or AT"},
+		{Name: "dead", Type: "pure-token", Token: "DEAD", Optional: true, Summary: "no more attempts; DELAY and AT count for nothing then"},
 		{Name: "reason", Show: "text", Type: "string", Token: "REASON", Optional: true, Summary: "why; kept with the job, cut at 1 KiB"},
 	},
 	Replies: []string{"a code: 1 done, -1 not the job's latest valid token, -2 no such job, -3 `*` and nothing leased"},
@@ -46,7 +46,7 @@ var nackOptions = []option{
 	{"delay", groupDue, true},
 	{"at", groupDue, true},
 	{"free", groupFree, false},
-	{"dead", groupDue, false},
+	{"dead", groupDead, false},
 	{"reason", groupReason, true},
 }
 

@@ -10,7 +10,7 @@ var dqpop = Command{
 	Args: []Arg{
 		argQueue,
 		{Name: "count", Show: "n", Type: "integer", Token: "COUNT", Optional: true, Summary: "at most so many jobs, 1 to 1000; left out: 1"},
-		{Name: "block", Show: "dur", Type: "string", Token: "BLOCK", Optional: true, Summary: "how long to wait for the first job; 0 or too long: as long as the server allows, 30s. Keep it below your client's time-out: 4s is safe"},
+		{Name: "block", Show: "dur", Type: "string", Token: "BLOCK", Optional: true, Summary: "how long to wait for the first job; 0 or too long: as long as the server allows, 30s. Keep it below your client's read time-out (in older versions of go-redis 3s, in Jedis 2s): 1s is safe with all clients that we know"},
 		{Name: "lease", Show: "dur", Type: "string", Token: "LEASE", Optional: true, Summary: "how long the jobs are leased, 1ms to 12h; left out: as the job or the queue says"},
 		{Name: "noack", Type: "pure-token", Token: "NOACK", Optional: true, Summary: "the job is gone on delivery: at most once; LEASE counts for nothing then"},
 		{Name: "worker", Show: "name", Type: "string", Token: "WORKER", Optional: true, Summary: "who takes the jobs, 1 to 255 bytes; DQGET shows it"},
@@ -18,14 +18,25 @@ var dqpop = Command{
 	},
 	Replies: []string{
 		"an array of jobs, each `[queue, id, payload, token, attempt, due]`; it ends early at the limit for one reply, 4 MiB",
-		"with FULL a seventh element, the map `due-ns late-us created lease-until max-attempts pri meta reason`",
+		"with FULL a seventh element, a map of the fields below; later versions may add some",
 		"null when there is none",
+	},
+	Fields: []Field{
+		{"due-ns", "when it was due, as exact nanoseconds in a string"},
+		{"late-us", "how long after its due it was handed out, µs"},
+		{"created", "when it was added"},
+		{"lease-until", "when the lease ends; null with NOACK"},
+		{"max-attempts", "deliveries in all; 0 = no limit"},
+		{"pri", "its priority"},
+		{"meta", "the map given with META"},
+		{"reason", "the text of the latest DQNACK, null for none"},
 	},
 	Errors: []string{
 		"BADID: the queue name or the worker name is empty or too long",
 		"BADTIME: a duration cannot be read, or the lease is too short or too long",
 		"BUSY: too many clients wait already",
 	},
+	Notes:  "One counter numbers all leases of the server, so the tokens of an id grow with gaps. Always use the one that came with the job.",
 	Resend: "Leases more jobs. Those of the first one come back when their lease ends.",
 	Example: `
 > DQADD mail m1 "Hello Ann" AT 2024-01-31T09:00:00Z

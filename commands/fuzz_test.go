@@ -173,7 +173,6 @@ func checkRequest(t *testing.T, r Request, lim *Limits) {
 		name(r.Queue, lim.MaxQueue)
 		tokens([]JobToken{r.Job})
 		due(r.Due)
-		check(!r.Dead || r.Due.Kind == DueNone, "dead with a due")
 		check(len(r.Reason) <= lim.MaxReason, "reason")
 	case *Extend:
 		name(r.Queue, lim.MaxQueue)
@@ -233,7 +232,7 @@ func FuzzDuration(f *testing.F) {
 		if ns < 0 || ns > lim.MaxAhead {
 			t.Fatalf("%q: %d", input, ns)
 		}
-		again, err := parseDuration("D", appendNs(nil, ns), lim)
+		again, err := parseDuration("D", appendNs(nil, ns), DefaultLimits())
 		if err != nil || again != ns {
 			t.Fatalf("%q: %d, then %d, %v", input, ns, again, err)
 		}
@@ -277,7 +276,7 @@ func FuzzTime(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
-		ns, err := parseTime("AT", input)
+		ns, err := parseTime("AT", input, DefaultLimits())
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "BADTIME ") || ns != 0 {
 				t.Fatalf("%q: %d, %v", input, ns, err)
@@ -290,7 +289,7 @@ func FuzzTime(f *testing.F) {
 		if bare := bytes.IndexFunc(input, func(r rune) bool { return r < '0' || r > '9' }) < 0; bare && ns < minBareMs*nsPerMs {
 			t.Fatalf("%q: taken as milliseconds", input)
 		}
-		again, err := parseTime("AT", appendNs(nil, ns))
+		again, err := parseTime("AT", appendNs(nil, ns), DefaultLimits())
 		if err != nil || again != ns {
 			t.Fatalf("%q: %d, then %d, %v", input, ns, again, err)
 		}

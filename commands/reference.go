@@ -14,6 +14,10 @@ At most 36525 days.
 
 **Times** (time): a bare integer is Unix milliseconds, with a unit ` + "`s ms us ns`" + ` it counts that unit; or RFC 3339 with a zone:
 ` + "`1896080400000`, `1896080400s`, `2030-01-31T09:00:00Z`, `2030-01-31T10:00:00.5+01:00`" + `. A bare integer below 10^12 is refused, as it looks like seconds.
+RFC 3339 is taken strictly: two digits everywhere, ` + "`T` and `Z`" + ` in either case, a point before up to nine digits of a fraction.
+
+Some clients have a type for durations: send it as milliseconds. go-redis writes a ` + "`time.Duration`" + ` as nanoseconds, which dqd reads as
+milliseconds, a million times as long: pass ` + "`d.Milliseconds()`" + `. Its ` + "`d.String()`" + ` does not do either, as ` + "`1.5s`" + ` has a fraction.
 
 What cannot be read for certain is refused with ` + "`BADTIME`" + `; it never means "at once". Times in replies are Unix milliseconds, rounded up;
 fields that end in ` + "`-ns`" + ` are exact, as strings.
@@ -66,6 +70,19 @@ func (c *Command) writeReference(b *strings.Builder) {
 		c.Args[i].writeReference(b)
 	}
 	writeList(b, "Replies", c.Replies)
+	if c.Fields != nil {
+		b.WriteString("\n| field | |\n|---|---|\n")
+		for _, f := range c.Fields {
+			names := strings.Fields(f.Name)
+			for i := range names {
+				names[i] = code(names[i])
+			}
+			writeRow(b, strings.Join(names, " "), f.Text)
+		}
+	}
+	if c.Notes != "" {
+		b.WriteString("\n" + c.Notes + "\n")
+	}
 	errors := make([]string, len(c.Errors))
 	for i, e := range c.Errors {
 		errors[i] = e

@@ -7,7 +7,7 @@ var (
 	argQueue   = Arg{Name: "queue", Type: "key", Summary: "1 to 255 bytes"}
 	argID      = Arg{Name: "id", Type: "string", Summary: "of the job"}
 	argNewID   = Arg{Name: "id", Type: "string", Summary: "1 to 1024 bytes, unique among the live jobs of the queue; `*` = the server makes one"}
-	argPayload = Arg{Name: "payload", Type: "string", Summary: "any bytes, up to 1 MiB"}
+	argPayload = Arg{Name: "payload", Type: "string", Summary: "any bytes, up to 1 MiB (setting `max-payload`)"}
 	argToken   = Arg{Name: "token", Type: "string", Summary: "that came with the job, or `*` for its current lease"}
 	argDelay   = Arg{Name: "delay", Show: "dur", Type: "string", Token: "DELAY", Summary: "due so long after the server accepts the command"}
 	argAt      = Arg{Name: "time", Type: "string", Token: "AT", Summary: "due at that time; what lies in the past is due at once"}
@@ -22,7 +22,7 @@ var (
 			word("NX", "only if the id is not live"),
 			word("XX", "only if the id is live: replaces the job"),
 			word("UPSERT", "replaces the job if the id is live"),
-			word("IDEM", "this may be a re-send: the same request is answered as the first time"),
+			word("IDEM", "this may be a re-send: the same request is for a minute answered as the first time and adds nothing; a cancel, UPSERT or XX makes the id forget"),
 		}},
 		{Name: "comparison", Type: "oneof", Optional: true, Args: []Arg{
 			word("GT", "with XX or UPSERT: replaces only if the new due is later"),

@@ -1,5 +1,7 @@
 package commands
 
+import "strings"
+
 // Command is a row of the table: all that is known about one command.
 type Command struct {
 	Name  string // lower case; "client|setname" for a sub-command
@@ -16,6 +18,8 @@ type Command struct {
 	Args                              []Arg
 	Syntax                            string   // as the contract writes it; "" = a command that Redis has too
 	Replies                           []string // what it answers, one sentence each
+	Fields                            []Field  // of the map in its reply
+	Notes                             string   // what else there is to know
 	Errors                            []string // its own error codes, each with when it comes
 	Resend                            string   // what a blind re-send does
 	Example                           string   // a session: lines that start with "> " and what redis-cli prints for them
@@ -27,6 +31,9 @@ type Command struct {
 	// args[0] is the name as sent. Call it through the function Parse.
 	Parse func(args [][]byte, lim *Limits) (Request, error)
 }
+
+// Field describes a field of a reply.
+type Field struct{ Name, Text string }
 
 // Arg describes an argument as COMMAND DOCS does.
 type Arg struct {
@@ -99,6 +106,9 @@ func Parse(args [][]byte, lim *Limits) (*Command, Request, error) {
 		return c, nil, err
 	}
 	r, err := c.Parse(args, lim)
+	if word, ok := err.(noOption); ok {
+		err = syntaxf("%v: %s", word, strings.ReplaceAll(c.Syntax, "…", " ..."))
+	}
 	return c, r, err
 }
 

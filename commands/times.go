@@ -128,20 +128,20 @@ func badDuration(what string, arg []byte) Error {
 
 // parseTime reads a <time>: Unix milliseconds, an integer with the unit s ms us
 // ns, or RFC 3339 with a zone, in ns since 1970. What lies in the past is legal.
-func parseTime(what string, arg []byte) (int64, error) {
+func parseTime(what string, arg []byte, lim *Limits) (int64, error) {
 	if len(arg) > 4 && arg[4] == '-' {
 		return parseRFC3339(what, arg)
 	}
 	n, behind := scanNumber(arg)
 	if len(behind) == len(arg) {
-		return 0, badTime(what, arg)
+		return 0, badTime(what, arg, lim)
 	}
 	unit := nsPerMs
 	if len(behind) > 0 {
 		var rest []byte
 		unit, rest = scanUnit(behind)
 		if unit == 0 || unit > nsPerS || len(rest) > 0 {
-			return 0, badTime(what, arg)
+			return 0, badTime(what, arg, lim)
 		}
 	} else if 0 <= n && n < minBareMs {
 		return 0, looksLikeSeconds(what, n)
@@ -160,34 +160,57 @@ func looksLikeSeconds(what string, n int64) Error {
 		return errf("BADTIME %d looks like seconds: write %dms if it is milliseconds", n, n)
 	case n >= minBareMs/1000:
 		return errf("BADTIME %d looks like seconds: write %ds or %d000", n, n, n)
+	case n == 0 && what == "EXPIREAT":
+		return errExpireAt
 	}
-	duration := "DELAY "
-	switch what {
-	case "EXPIREAT":
-		duration = "TTL "
-	case "due":
-		duration = "+"
-	}
-	return errf("BADTIME %d looks like seconds: write %ds for a Unix time, or %s%d for a duration in ms", n, n, duration, n)
+	return errf("BADTIME %d looks like seconds: write %ds for a Unix time, or %s%d for a duration in ms", n, n, durationFor(what), n)
 }
 
+// durationFor is what a duration needs before it where a time is read.
+func durationFor(what string) string {
+	switch what {
+	case "EXPIREAT":
+		return "TTL "
+	case "due":
+		return "+"
+	}
+	return "DELAY "
+}
+
+// parseRFC3339 takes YYYY-MM-DDTHH:MM:SS, up to nine digits of a fraction, and Z
+// or ±HH:MM. Go alone would take more, such as a comma, and cut what it cannot
+// hold: early.
 func parseRFC3339(what string, arg []byte) (int64, error) {
-	const example = "write it as 2030-01-31T09:00:00Z or 2030-01-31T09:00:00.5+02:00"
-	// Upper case T and Z only is Go's rule, not the standard's.
-	arg = bytes.ToUpper(arg)
-	if _, fraction, ok := bytes.Cut(arg, []byte(".")); ok {
-		digits := 0
-		for digits < len(fraction) && '0' <= fraction[digits] && fraction[digits] <= '9' {
+	const (
+		form  = "0000-00-00T00:00:00"
+		write = "write it as 2030-01-31T09:00:00Z or 2030-01-31T09:00:00.5+02:00"
+	)
+	bad := func() (int64, error) {
+		return 0, errf("BADTIME %s %s is no RFC 3339 time with a zone: %s", what, quote(arg), write)
+	}
+	if len(arg) <= len(form) || !hasForm(arg[:len(form)], form) {
+		return bad()
+	}
+	zone, digits := arg[len(form):], 0
+	if zone[0] == '.' {
+		zone = zone[1:]
+		for digits < len(zone) && '0' <= zone[digits] && zone[digits] <= '9' {
 			digits++
 		}
-		// More digits would be cut off, which rounds down: early.
-		if digits > 9 {
-			return 0, errf("BADTIME %s %s is finer than a nanosecond", what, quote(arg))
+		if digits == 0 {
+			return bad()
 		}
+		zone = zone[digits:]
+	}
+	if !isZone(zone) {
+		return bad()
+	}
+	if digits > 9 {
+		return 0, errf("BADTIME %s %s is finer than a nanosecond", what, quote(arg))
 	}
 	var t time.Time
-	if len(arg) > len("2030-01-31T09:00:00.123456789+02:00") || t.UnmarshalText(arg) != nil {
-		return 0, errf("BADTIME %s %s is no RFC 3339 time with a zone: %s", what, quote(arg), example)
+	if t.UnmarshalText(bytes.ToUpper(arg)) != nil { // no such day or hour
+		return bad()
 	}
 	if t.Unix() < 0 {
 		return 0, errf("BADTIME %s %s lies before 1970", what, quote(arg))
@@ -198,7 +221,38 @@ func parseRFC3339(what string, arg []byte) (int64, error) {
 	return t.UnixNano(), nil
 }
 
-func badTime(what string, arg []byte) Error {
+// hasForm reports whether s is like form, in which 0 stands for any digit and a
+// letter for itself in either case.
+func hasForm(s []byte, form string) bool {
+	if len(s) != len(form) {
+		return false
+	}
+	for i, c := range s {
+		switch f := form[i]; {
+		case f == '0':
+			if c < '0' || c > '9' {
+				return false
+			}
+		case f == 'T' || f == 'Z':
+			if c != f && c != f+'a'-'A' {
+				return false
+			}
+		case c != f:
+			return false
+		}
+	}
+	return true
+}
+
+// isZone reports whether s is Z or an offset of less than a day.
+func isZone(s []byte) bool {
+	if hasForm(s, "Z") {
+		return true
+	}
+	return (hasForm(s, "+00:00") || hasForm(s, "-00:00")) && string(s[1:3]) <= "23" && s[4] <= '5'
+}
+
+func badTime(what string, arg []byte, lim *Limits) Error {
 	const write = "write Unix milliseconds, an integer with s ms us ns, or 2030-01-31T09:00:00Z"
 	switch {
 	case len(arg) == 0:
@@ -207,6 +261,11 @@ func badTime(what string, arg []byte) Error {
 		return errf("BADTIME %s %s is negative: %s", what, quote(arg), write)
 	case bytes.IndexByte(arg, '.') >= 0:
 		return errf("BADTIME %s %s has a fraction: write a whole number in a smaller unit", what, quote(arg))
+	}
+	if duration := bytes.TrimPrefix(arg, []byte("+")); len(duration) <= quoteMax {
+		if _, err := parseDuration(what, duration, lim); err == nil {
+			return errf("BADTIME %s %s is a duration, not a time: write %s%s", what, quote(arg), durationFor(what), duration)
+		}
 	}
 	return errf("BADTIME %s %s is no time: %s", what, quote(arg), write)
 }
@@ -239,7 +298,7 @@ func formatDuration(ns int64) string {
 // parseDue reads the value of the option "delay" or "at".
 func parseDue(option string, arg []byte, lim *Limits) (Due, error) {
 	if option == "at" {
-		ns, err := parseTime("AT", arg)
+		ns, err := parseTime("AT", arg, lim)
 		return Due{Kind: DueAt, Ns: ns}, err
 	}
 	ns, err := parseDuration("DELAY", arg, lim)

@@ -1,14 +1,15 @@
 // Package persist keeps a shard's state and its Raft log on disk. It is the only
 // package that names Pebble.
 //
-//	state.go    State: the state store, without a write-ahead log of its own
-//	log.go      Log: the Raft log, which is the write-ahead log of both
-//	waltail.go  the check that the log's write-ahead file ends in a torn write, not in damage
-//	recent.go   the log's cache of recent entries
-//	fault.go    what happens when a write or a sync fails: the process ends
-//	files.go    file systems, permissions, locks, small files written whole
-//	verify.go   Verify: the whole-store check
-//	record/     keys and values; pure
+//	state.go      State: the state store, without a write-ahead log of its own
+//	log.go        Log: the Raft log, which is the write-ahead log of both
+//	waltail.go    the check that the log's write-ahead file ends in a torn write, not in damage
+//	walmarker.go  what the check goes by: the newest file's name, and a witness in each record
+//	recent.go     the log's cache of recent entries
+//	fault.go      what happens when a write or a sync fails: the process ends
+//	files.go      file systems, permissions, locks, small files written whole
+//	verify.go     Verify: the whole-store check
+//	record/       keys and values; pure
 //
 // What the two stores promise each other:
 //

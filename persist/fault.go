@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -24,6 +25,7 @@ func ExitOnFault(err error) {
 // acknowledged any more. In production the hook does not return; if it does, in
 // tests, the store refuses everything from then on.
 type fault struct {
+	dir    string // of the store
 	hook   func(error)
 	failed chan struct{} // closed by the first fault
 
@@ -31,15 +33,18 @@ type fault struct {
 	err error
 }
 
-func newFault(hook func(error)) *fault {
+func newFault(dir string, hook func(error)) *fault {
 	if hook == nil {
 		hook = ExitOnFault
 	}
-	return &fault{hook: hook, failed: make(chan struct{})}
+	return &fault{dir: dir, hook: hook, failed: make(chan struct{})}
 }
 
 // fail reports a fault and returns the first one.
 func (f *fault) fail(err error) error {
+	if vfs.IsNoSpaceError(err) {
+		err = fmt.Errorf("the disk of folder %s is full: make room, then start again: %w", f.dir, err)
+	}
 	f.mu.Lock()
 	first := f.err == nil
 	if first {
@@ -81,19 +86,21 @@ func (l *pebbleLogger) Errorf(format string, args ...any) {
 }
 
 func (l *pebbleLogger) Fatalf(format string, args ...any) {
-	l.fault.fail(fmt.Errorf("%s: %s", l.name, fmt.Sprintf(format, args...)))
+	err := fmt.Errorf("%s: %s", l.name, fmt.Sprintf(format, args...))
+	for _, a := range args {
+		if cause, ok := a.(error); ok && vfs.IsNoSpaceError(cause) {
+			err = fmt.Errorf("%w: %w", err, syscall.ENOSPC) // what Pebble formats is text only
+		}
+	}
+	l.fault.fail(err)
 }
 
-// listener ends the process on background errors too: Pebble would retry them
-// for ever. A full disk is the exception, since a flush that found no room wrote
-// nothing that counts and may be repeated.
+// listener ends the process on background errors too: Pebble would retry them for
+// ever, and at once. On a full disk that is a loop in which the node hangs but
+// seems to live.
 func (l *pebbleLogger) listener() *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
-			if vfs.IsNoSpaceError(err) {
-				l.log.Error("disk full", "store", l.name, "err", err)
-				return
-			}
 			l.fault.fail(fmt.Errorf("%s: background error: %w", l.name, err))
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {

@@ -51,33 +51,38 @@ func (o *LogOptions) defaults() {
 // Log is one shard's Raft log and stable store. Entries are consecutive: there is
 // never a gap. It is safe for concurrent use; after Close everything returns an error.
 type Log struct {
-	db    *pebble.DB
-	fault *fault
-	shard uint32
+	db      *pebble.DB
+	fault   *fault
+	shard   uint32
+	witness *walWitness
 
 	use    sync.RWMutex // held for reading by every user of db, for writing by Close
 	closed bool
 
 	// writing makes changes one at a time: raft appends on one goroutine and
-	// truncates behind a snapshot on another.
+	// truncates behind a snapshot on another. What tells damage from a torn end
+	// relies on it: see witness.
 	writing sync.Mutex
 
 	mu          sync.Mutex // guards the fields below; never held during a write
 	first, last uint64     // 0, 0 = empty
 	recent      recent
 
-	stop    chan struct{} // closed by Close: ends the warm-up
-	warming sync.WaitGroup
+	stop    chan struct{}  // closed by Close: ends the warm-up
+	running sync.WaitGroup // the warm-up, and the writer of the marker
 }
 
 // OpenLog opens a shard's log in a folder, or creates it. Damage that it finds is
 // an error that is ErrDamaged.
 func OpenLog(dir string, shard uint32, o LogOptions) (*Log, error) {
 	o.defaults()
-	l := &Log{fault: newFault(o.Fatal), shard: shard, recent: recent{limit: o.Recent}, stop: make(chan struct{})}
+	l := &Log{
+		fault: newFault(dir, o.Fatal), shard: shard, witness: newWALWitness(o.FS, dir),
+		recent: recent{limit: o.Recent}, stop: make(chan struct{}),
+	}
 	logger := &pebbleLogger{name: "log " + dir, fault: l.fault, log: o.Logger}
 	opt := &pebble.Options{
-		FS:                          o.FS,
+		FS:                          witnessFS{o.FS, l.witness},
 		CacheSize:                   8 << 20,
 		MemTableSize:                o.MemTableSize,
 		MemTableStopWritesThreshold: 4,
@@ -92,8 +97,9 @@ func OpenLog(dir string, shard uint32, o LogOptions) (*Log, error) {
 	for i := range opt.Levels { // entries are read back once, if ever
 		opt.Levels[i].Compression = func() *block.CompressionProfile { return block.NoCompression }
 	}
-	err := checkWAL(o.FS, dir)
-	if err != nil {
+	opt.EventListener.WALCreated = l.walCreated
+	var err error
+	if l.witness.marker, err = checkWAL(o.FS, dir); err != nil {
 		return nil, fmt.Errorf("opening the log store: %s: %w", dir, err)
 	}
 	if l.db, err = openPebble(dir, opt, l.fault); err != nil {
@@ -104,7 +110,7 @@ func OpenLog(dir string, shard uint32, o LogOptions) (*Log, error) {
 		return nil, fmt.Errorf("opening the log store: %s: %w", dir, err)
 	}
 	if o.WarmUp {
-		l.warming.Go(func() { l.warmUp(dir, o) })
+		l.running.Go(func() { l.warmUp(dir, o) })
 	}
 	return l, nil
 }
@@ -167,12 +173,37 @@ func (l *Log) warmUp(dir string, o LogOptions) {
 			return
 		case <-pace.C:
 		}
-		if l.db.Set(key, scratch, pebble.NoSync) != nil {
+		if l.scratch(func(b *pebble.Batch) error { return b.Set(key, scratch, nil) }) != nil {
 			return
 		}
 	}
 	if l.db.Flush() == nil {
-		l.db.Delete(key, pebble.Sync)
+		l.scratch(func(b *pebble.Batch) error { return b.Delete(key, nil) })
+	}
+}
+
+// scratch writes what may be lost, without a sync.
+func (l *Log) scratch(fill func(*pebble.Batch) error) error {
+	b, err := l.newBatch(pebble.NoSync)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if err := fill(b); err != nil {
+		return err
+	}
+	return b.Commit(pebble.NoSync)
+}
+
+// walCreated is called by Pebble, which writes nothing into the file before it
+// returns.
+func (l *Log) walCreated(info pebble.WALCreateInfo) {
+	err := info.Err
+	if err == nil {
+		err = l.witness.created(uint64(info.FileNum))
+	}
+	if err != nil {
+		l.fault.fail(fmt.Errorf("making the write-ahead file %s: %w", info.Path, err))
 	}
 }
 
@@ -293,13 +324,18 @@ func (l *Log) Append(entries []Entry) error {
 	if last := l.LastIndex(); last > 0 && entries[0].Index != last+1 {
 		return fmt.Errorf("log entry %d does not follow entry %d", entries[0].Index, last)
 	}
-	b := l.db.NewBatch()
+	for i := range entries {
+		if e := &entries[i]; e.Index != entries[0].Index+uint64(i) {
+			return fmt.Errorf("log entry %d does not follow entry %d", e.Index, entries[i-1].Index)
+		}
+	}
+	b, err := l.newBatch(pebble.Sync)
+	if err != nil {
+		return err
+	}
 	defer b.Close()
 	for i := range entries {
 		e := &entries[i]
-		if e.Index != entries[0].Index+uint64(i) {
-			return fmt.Errorf("log entry %d does not follow entry %d", e.Index, entries[i-1].Index)
-		}
 		op := b.SetDeferred(13, e.valueSize())
 		appendEntryKey(op.Key[:0], l.shard, e.Index)
 		if v := e.appendValue(op.Value[:0], op.Key); len(v) != len(op.Value) {
@@ -324,12 +360,30 @@ func (l *Log) Append(entries []Entry) error {
 	return nil
 }
 
+// newBatch returns a batch that begins with its witness. One that will be synced
+// needs the lock writing, until it is committed.
+func (l *Log) newBatch(o *pebble.WriteOptions) (*pebble.Batch, error) {
+	v := l.witness.begin(o.Sync)
+	b := l.db.NewBatch()
+	return b, b.LogData(v.encode(), nil)
+}
+
 // commit writes a batch. A failure is the end of the process.
 func (l *Log) commit(b *pebble.Batch, o *pebble.WriteOptions) error {
 	if err := b.Commit(o); err != nil {
 		return l.fault.fail(err)
 	}
-	return l.fault.check() // Pebble reports a failed WAL to its logger only
+	if err := l.fault.check(); err != nil { // Pebble reports a failed WAL to its logger only
+		return err
+	}
+	if o.Sync && l.witness.end() {
+		l.running.Go(func() { // nobody waits for it: two syncs
+			if err := l.witness.holds(); err != nil {
+				l.fault.fail(err)
+			}
+		})
+	}
+	return nil
 }
 
 // DeleteRange deletes the entries from min to max, both included: a beginning of
@@ -362,7 +416,10 @@ func (l *Log) DeleteRange(min, max uint64) error {
 	if max < math.MaxUint64 {
 		hi = appendEntryKey(nil, l.shard, max+1)
 	}
-	b := l.db.NewBatch()
+	b, err := l.newBatch(sync)
+	if err != nil {
+		return err
+	}
 	defer b.Close()
 	if err := b.DeleteRange(appendEntryKey(nil, l.shard, min), hi, nil); err != nil {
 		return err
@@ -387,7 +444,12 @@ func (l *Log) SetStable(pairs ...Pair) error {
 		return err
 	}
 	defer l.exit()
-	b := l.db.NewBatch()
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	b, err := l.newBatch(pebble.Sync)
+	if err != nil {
+		return err
+	}
 	defer b.Close()
 	for _, p := range pairs {
 		if err := b.Set(stableKey(l.shard, p.Name), p.Value, nil); err != nil {
@@ -438,6 +500,6 @@ func (l *Log) Close() error {
 	}
 	l.closed = true
 	close(l.stop)
-	l.warming.Wait()
+	l.running.Wait()
 	return l.db.Close()
 }

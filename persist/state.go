@@ -63,7 +63,7 @@ type State struct {
 // OpenState opens the state store in a folder, or creates it.
 func OpenState(dir string, o StateOptions) (*State, error) {
 	o.defaults()
-	s := &State{fault: newFault(o.Fatal)}
+	s := &State{fault: newFault(dir, o.Fatal)}
 	logger := &pebbleLogger{name: "state " + dir, fault: s.fault, log: o.Logger}
 	opt := &pebble.Options{
 		FS:                          o.FS,

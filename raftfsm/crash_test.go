@@ -239,6 +239,27 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// Neither do the unsynced writes of the log's warm-up pass for damage.
+func TestCrashWhileWarmingUp(t *testing.T) {
+	c := crashRun{
+		// The warm-up makes many operations, and their crash points are dear.
+		seed: seedOf(t), steps: 60, every: 6 * *crashEvery, enough: 5,
+		change: func(o *Options) { o.NoWarmUp, o.LogMemTable = false, 512<<10 },
+		disk:   func(fs persist.FS) persist.FS { return roomyFS{fs} },
+	}
+	for _, v := range c.run(t) {
+		t.Error(v)
+	}
+	t.Logf("%d crash points", c.points)
+}
+
+// roomyFS has room for the warm-up, which memory says nothing about.
+type roomyFS struct{ persist.FS }
+
+func (roomyFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: 1 << 40, TotalBytes: 1 << 40}, nil
+}
+
 // The crash test sees what it must see: each of these faults is found.
 func TestCrashSeesFaults(t *testing.T) {
 	for _, m := range []struct {

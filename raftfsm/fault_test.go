@@ -3,8 +3,10 @@ package raftfsm
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,27 +21,41 @@ var errDisk = errors.New("injected disk error")
 // A failed write or sync calls Fatal once, and nothing is acknowledged from then
 // on (F4). In production the process is gone by then; here the hook returns.
 func TestDiskFaults(t *testing.T) {
+	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	table := func(store string) func(op errorfs.Op) bool {
+		return func(op errorfs.Op) bool {
+			return op.Kind == errorfs.OpFileWrite && strings.Contains(op.Path, store) && strings.HasSuffix(op.Path, ".sst")
+		}
+	}
 	for _, c := range []struct {
 		name string
+		err  error
+		want string // part of the reason
 		hits func(op errorfs.Op) bool
 	}{
-		{"sync of the log", func(op errorfs.Op) bool {
+		{"full disk under a table of the state", full, "folder node/shard-0/state is full: make room", table("/state/")},
+		{"full disk under a table of the log", full, "folder node/log is full: make room", table("/log/")},
+		{"full disk under the log", full, "folder node/log is full: make room", func(op errorfs.Op) bool {
+			return op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, ".log")
+		}},
+		{"the log's marker", errDisk, "NEWEST-WAL", func(op errorfs.Op) bool {
+			return op.Kind == errorfs.OpFileSync && strings.Contains(op.Path, "NEWEST-WAL")
+		}},
+		{"sync of the log", errDisk, "injected", func(op errorfs.Op) bool {
 			return (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo) &&
 				strings.HasSuffix(op.Path, ".log")
 		}},
-		{"write of the log", func(op errorfs.Op) bool {
+		{"write of the log", errDisk, "injected", func(op errorfs.Op) bool {
 			return op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, ".log")
 		}},
-		{"write of a table of the state", func(op errorfs.Op) bool {
-			return op.Kind == errorfs.OpFileWrite && strings.Contains(op.Path, "/state/") && strings.HasSuffix(op.Path, ".sst")
-		}},
-		{"sync of the state's manifest", func(op errorfs.Op) bool {
+		{"write of a table of the state", errDisk, "injected", table("/state/")},
+		{"sync of the state's manifest", errDisk, "injected", func(op errorfs.Op) bool {
 			return op.Kind == errorfs.OpFileSync && strings.Contains(op.Path, "/state/MANIFEST")
 		}},
-		{"sync of a snapshot descriptor", func(op errorfs.Op) bool {
+		{"sync of a snapshot descriptor", errDisk, "injected", func(op errorfs.Op) bool {
 			return op.Kind == errorfs.OpFileSync && strings.Contains(op.Path, snapshotSuffix)
 		}},
-		{"rename of a snapshot descriptor", func(op errorfs.Op) bool {
+		{"rename of a snapshot descriptor", errDisk, "injected", func(op errorfs.Op) bool {
 			return op.Kind == errorfs.OpRename && strings.Contains(op.Path, snapshotSuffix)
 		}},
 	} {
@@ -51,12 +67,16 @@ func TestDiskFaults(t *testing.T) {
 					// Pebble retries flushes in a tight loop, so the disk heals once the
 					// fault was reported: what follows must be refused all the same.
 					if armed.Load() && fatals.Load() == 0 && c.hits(op) {
-						return errDisk
+						return c.err
 					}
 					return nil
 				}))
 				o := smallOptions(fs)
-				o.Fatal = func(error) { fatals.Add(1) }
+				var reason atomic.Value
+				o.Fatal = func(err error) {
+					reason.Store(err.Error())
+					fatals.Add(1)
+				}
 				n := lead(t, o)
 				for i := range 10 {
 					if err := n.set(fmt.Sprint(i), "before"); err != nil {
@@ -66,7 +86,7 @@ func TestDiskFaults(t *testing.T) {
 				armed.Store(true)
 				failed := false
 				for i := range 200 {
-					err := n.set(fmt.Sprint(i), "after")
+					err := n.set(fmt.Sprint(i), strings.Repeat("after", 300)) // so that the log needs a new file
 					if err == nil && failed {
 						t.Fatalf("entry %d was acknowledged after the fault", i)
 					}
@@ -80,6 +100,9 @@ func TestDiskFaults(t *testing.T) {
 				}
 				if fatals.Load() != 1 {
 					t.Errorf("Fatal was called %d times", fatals.Load())
+				}
+				if got, _ := reason.Load().(string); !strings.Contains(got, c.want) {
+					t.Errorf("the reason is %q, want %q", got, c.want)
 				}
 				if n.failure() == nil {
 					t.Error("the node goes on")

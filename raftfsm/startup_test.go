@@ -128,6 +128,15 @@ func TestStartupRefusals(t *testing.T) {
 		{"log missing", "the store is missing", func(t *testing.T, fs, _ persist.FS, o *Options) {
 			must(fs.RemoveAll(logDir))
 		}},
+		{"newest WAL missing", "it is missing", func(t *testing.T, fs, _ persist.FS, o *Options) {
+			must(fs.Remove(find(t, fs, logDir, ".log")))
+		}},
+		{"newest WAL empty", "damaged at byte 0", func(t *testing.T, fs, _ persist.FS, o *Options) {
+			rewrite(t, fs, find(t, fs, logDir, ".log"), func([]byte) []byte { return nil })
+		}},
+		{"marker of the WAL damaged", "NEWEST-WAL: damaged", func(t *testing.T, fs, _ persist.FS, o *Options) {
+			rewrite(t, fs, find(t, fs, logDir, "NEWEST-WAL"), flip(middle))
+		}},
 		{"state missing", "the store is missing", func(t *testing.T, fs, _ persist.FS, o *Options) {
 			must(fs.RemoveAll(stateDir))
 		}},
@@ -248,6 +257,10 @@ func damageLogEntry(t *testing.T, fs persist.FS, dir string, index uint64) {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// It names a write-ahead file that is in a table now.
+	if err := fs.Remove(fs.PathJoin(dir, "NEWEST-WAL")); err != nil {
 		t.Fatal(err)
 	}
 }

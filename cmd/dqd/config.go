@@ -36,6 +36,7 @@ type setting struct {
 	value  string // the default, as it would be written
 	usage  string
 	secret bool // no flag, and never shown
+	list   bool // takes several values
 	set    func(c *config, value string) error
 }
 
@@ -45,14 +46,18 @@ const envPassword = "DQD_REQUIREPASS"
 var settings = []setting{
 	{name: "port", value: "7711", usage: "port for clients, 0 = any free one",
 		set: func(c *config, v string) error { return setInt(&c.port, v, 0, 65535) }},
-	{name: "bind", value: "127.0.0.1", usage: "addresses for clients, separated by blanks",
+	{name: "bind", value: "127.0.0.1", usage: "addresses for clients, separated by blanks", list: true,
 		set: func(c *config, v string) (err error) { c.bind, err = addresses(v); return err }},
 	{name: "http-port", value: "7712", usage: "port for /livez /readyz /metrics, 0 = any free one, off = none",
 		set: func(c *config, v string) error {
 			if v == "off" {
-				v = "-1"
+				c.httpPort = -1
+				return nil
 			}
-			return setInt(&c.httpPort, v, -1, 65535)
+			if setInt(&c.httpPort, v, 0, 65535) != nil {
+				return errors.New("write a number from 0 to 65535, or off")
+			}
+			return nil
 		}},
 	{name: "http-bind", value: "127.0.0.1", usage: "address of that port",
 		set: func(c *config, v string) error {
@@ -126,7 +131,13 @@ func readConfig(args []string, getenv func(string) string) (*config, error) {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil, errHelp
 		}
+		if name, ok := strings.CutPrefix(err.Error(), "flag needs an argument: -"); ok {
+			return nil, fmt.Errorf("--%s needs a value behind it", name)
+		}
 		if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+			if s := find(name); s != nil && s.secret {
+				return nil, fmt.Errorf("unknown flag --%s: give it in the environment as %s, or in the configuration file", name, envPassword)
+			}
 			return nil, fmt.Errorf("unknown flag --%s%s", name, didYouMean(name, append(names, "config")))
 		}
 		return nil, err
@@ -163,9 +174,10 @@ func readConfig(args []string, getenv func(string) string) (*config, error) {
 	return c, nil
 }
 
-// readFile reads lines "name value" as in redis.conf: # begins a comment, a value
-// may stand in double quotes. An unknown name is an error: a setting that does
-// nothing is worse than no start.
+// readFile reads lines "name value" as in redis.conf: a line that begins with #
+// is a comment, a value may stand in double quotes. An unknown name is an error: a
+// setting that does nothing is worse than no start. So is a value that was meant
+// otherwise: with = before it, or a comment behind it.
 func (c *config) readFile(r io.Reader) error {
 	in := bufio.NewScanner(r)
 	for n := 1; in.Scan(); n++ {
@@ -178,20 +190,27 @@ func (c *config) readFile(r io.Reader) error {
 			name, value = line[:i], line[i:]
 		}
 		name, value = strings.ToLower(name), strings.TrimSpace(value)
-		if strings.HasPrefix(value, `"`) {
-			unquoted, err := strconv.Unquote(value)
-			if err != nil {
-				return fmt.Errorf("line %d: %s: unbalanced quotes", n, name)
-			}
-			value = unquoted
-		}
 		s := find(name)
+		if before, _, ok := strings.Cut(name, "="); ok && s == nil {
+			s, value = find(before), "="
+		}
 		if s == nil {
 			var names []string
 			for _, s := range settings {
 				names = append(names, s.name)
 			}
 			return fmt.Errorf("line %d: unknown setting %q%s", n, name, didYouMean(name, names))
+		}
+		switch unquoted, err := strconv.Unquote(value); {
+		case strings.HasPrefix(value, `"`):
+			if err != nil {
+				return fmt.Errorf("line %d: %s: unbalanced quotes, or text behind them: a comment needs a line of its own", n, name)
+			}
+			value = unquoted
+		case strings.HasPrefix(value, "="):
+			return fmt.Errorf("line %d: write %s and the value without =; a value that begins with = needs double quotes", n, s.name)
+		case strings.ContainsAny(value, " \t") && (!s.list || strings.Contains(value, "#")):
+			return fmt.Errorf("line %d: %s has more than one value: put a value with blanks in double quotes, and a comment in a line of its own", n, name)
 		}
 		if err := s.set(c, value); err != nil {
 			if s.secret {
@@ -201,6 +220,19 @@ func (c *config) readFile(r io.Reader) error {
 		}
 	}
 	return in.Err()
+}
+
+// exposed reports whether other machines are served without a password.
+func (c *config) exposed() bool {
+	if !c.unprotected || c.password != "" {
+		return false
+	}
+	for _, a := range c.bind {
+		if ip := net.ParseIP(a); a != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return true
+		}
+	}
+	return false
 }
 
 func find(name string) *setting {

@@ -73,7 +73,10 @@ func TestWrongConfiguration(t *testing.T) {
 	}{
 		{args: []string{"--prot", "1"}, want: `unknown flag --prot, did you mean "port"?`},
 		{args: []string{"--nonsense", "1"}, want: `unknown flag --nonsense`},
-		{args: []string{"--requirepass", "canary"}, want: `unknown flag --requirepass`},
+		{args: []string{"--requirepass", "canary"}, want: `unknown flag --requirepass: give it in the environment as DQD_REQUIREPASS`},
+		{args: []string{"--port"}, want: "--port needs a value behind it"},
+		{args: []string{"--http-port", "of"}, want: "--http-port of: write a number from 0 to 65535, or off"},
+		{args: []string{"--http-port", "-1"}, want: "--http-port -1: write a number from 0 to 65535, or off"},
 		{args: []string{"--port", "65536"}, want: "--port 65536: write a number from 0 to 65535"},
 		{args: []string{"--port", "x"}, want: "--port x: write a number from 0 to 65535"},
 		{args: []string{"--bind", "example.org"}, want: `--bind example.org: "example.org" is no IP address`},
@@ -85,6 +88,15 @@ func TestWrongConfiguration(t *testing.T) {
 		{args: []string{"--config", "/nonexistent/dqd.conf"}, want: "configuration file: open /nonexistent/dqd.conf"},
 		{args: []string{"extra"}, want: `unexpected argument "extra"`},
 		{file: "port 1\nmaxclient 5", want: `line 2: unknown setting "maxclient", did you mean "maxclients"?`},
+		{file: "port = 0", want: "line 1: write port and the value without ="},
+		{file: "port=0", want: "line 1: write port and the value without ="},
+		{file: "dir =data", want: "line 1: write dir and the value without ="},
+		{file: "requirepass = canary", want: "line 1: write requirepass and the value without ="},
+		{file: "requirepass=canary", want: "line 1: write requirepass and the value without ="},
+		{file: "requirepass canary # secret", want: "line 1: requirepass has more than one value: put a value with blanks in double quotes, and a comment in a line of its own"},
+		{file: "requirepass \"canary\" # secret", want: "line 1: requirepass: unbalanced quotes, or text behind them: a comment needs a line of its own"},
+		{file: "bind 127.0.0.1 ::1 # both", want: "line 1: bind has more than one value"},
+		{file: "port 1 2", want: "line 1: port has more than one value"},
 		{file: "save 900 1", want: `line 1: unknown setting "save"`},
 		{file: "requirepass \"canary", want: "line 1: requirepass: unbalanced quotes"},
 		{file: "maxclients 0", want: "line 1: maxclients 0: write a number from 1 to 1000000"},
@@ -99,6 +111,39 @@ func TestWrongConfiguration(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), "canary") {
 			t.Error("shows the password:", err)
+		}
+	}
+}
+
+// A password may have blanks, # and = if it is quoted, the latter two also inside.
+func TestQuotedValues(t *testing.T) {
+	for text, want := range map[string]string{
+		`requirepass "a # b"`: "a # b",
+		`requirepass "=a"`:    "=a",
+		`requirepass a#b=c`:   "a#b=c",
+	} {
+		if c, err := readConfig([]string{"--config", writeConfig(t, text)}, noEnv); err != nil || c.password != want {
+			t.Errorf("%s: %v, %v", text, c, err)
+		}
+	}
+}
+
+// The warning at the start is for those who serve strangers, and nobody else.
+func TestExposed(t *testing.T) {
+	for _, test := range []struct {
+		bind, mode, password string
+		want                 bool
+	}{
+		{"*", "no", "", true},
+		{"127.0.0.1 192.0.2.1", "no", "", true},
+		{"0.0.0.0", "no", "", true},
+		{"127.0.0.1 ::1 localhost", "no", "", false},
+		{"*", "yes", "", false},
+		{"*", "no", "secret", false},
+	} {
+		c, err := readConfig([]string{"--bind", test.bind, "--protected-mode", test.mode}, func(string) string { return test.password })
+		if err != nil || c.exposed() != test.want {
+			t.Errorf("%+v: %v", test, err)
 		}
 	}
 }
@@ -128,7 +173,7 @@ func TestSubCommands(t *testing.T) {
 		{"serve --help", 0, "--port", ""},
 		{"sevre", 2, "", `unknown sub-command "sevre", did you mean "serve"?`},
 		{"serve --prot 1", 2, "", "did you mean"},
-		{"--prot 1", 2, "", "did you mean"},
+		{"--prot 1", 2, "", "dqd: unknown flag --prot, did you mean \"port\"? (see dqd help)\n"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(strings.Fields(c.args), &stdout, &stderr)

@@ -43,7 +43,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		help(stdout)
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "dqd: unknown sub-command %q%s: see dqd help\n", name, didYouMean(name, []string{"serve", "version", "help"}))
+	fmt.Fprintf(stderr, "dqd: unknown sub-command %q%s (see dqd help)\n", name, didYouMean(name, []string{"serve", "version", "help"}))
 	return exitUsage
 }
 
@@ -82,7 +82,9 @@ flag wins over the environment, that over the file, that over the default.
 	}
 	fmt.Fprintf(w, `
 Environment: %s is the same as requirepass, which is no flag because everybody
-on the machine can read those.
+on the machine can read those. No other setting is read from the environment.
+In the file a comment has a line of its own, which begins with #; a value with
+blanks stands in double quotes.
 Exit codes: 0 ended as asked, 1 could not start or serve, 2 wrong usage or
 configuration, 70 fatal storage error.
 `, envPassword)

@@ -34,7 +34,7 @@ func serve(args []string, stdout, stderr io.Writer) int {
 		help(stdout)
 		return exitOK
 	case err != nil:
-		fmt.Fprintf(stderr, "dqd: %v: see dqd help\n", err)
+		fmt.Fprintf(stderr, "dqd: %v (see dqd help)\n", err)
 		return exitUsage
 	}
 	// What is given by the environment is given on purpose. One thread more than
@@ -54,6 +54,9 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	if most := max(int(openFiles())-filesOfStores, 32); openFiles() > 0 && c.maxClients > most {
 		log.Warn("maxclients is lowered to what the limit of open files allows: raise it with ulimit -n", "maxclients", most, "wanted", c.maxClients)
 		c.maxClients = most
+	}
+	if c.exposed() {
+		log.Warn("protected mode is off and there is no password: whoever reaches these addresses reads and changes all jobs; set "+envPassword, "bind", c.bind)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()

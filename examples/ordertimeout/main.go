@@ -29,7 +29,7 @@ func main() {
 	var (
 		addr      = flag.String("addr", "127.0.0.1:7711", "address of dqd")
 		password  = flag.String("password", os.Getenv("DQD_REQUIREPASS"), "its password")
-		queue     = flag.String("queue", "orders", "queue of the orders that wait for payment")
+		queue     = flag.String("queue", "ordertimeout", "queue of the orders that wait for payment")
 		payWithin = flag.Duration("pay-within", 3*time.Second, "time to pay an order")
 		lease     = flag.Duration("lease", 2*time.Second, "time that a worker has for an order before another takes over")
 	)
@@ -48,23 +48,30 @@ func main() {
 
 // play is the story of the three orders.
 func play(ctx context.Context, shop *Shop, server *redis.Options) error {
-	for _, id := range []string{"order-1", "order-2", "order-3"} {
+	// No two runs have an order in common: the id of an order is never used
+	// again, as everywhere else. Place says why that matters.
+	run := time.Now().Format("150405.000")
+	first, second, third := "order-"+run+"-1", "order-"+run+"-2", "order-"+run+"-3"
+	for _, id := range []string{first, second, third} {
 		if err := shop.Place(ctx, Order{ID: id, Total: 99}); err != nil {
 			return err
 		}
 		fmt.Printf("%s placed, to be paid within %v\n", id, shop.payWithin)
 	}
 
-	paid, err := shop.Pay(ctx, "order-1")
+	paid, err := shop.Pay(ctx, first)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("order-1 paid in time: %v\n", paid)
+	fmt.Printf("%s paid in time: %v\n", first, paid)
 
 	// Alice takes the first order that comes due, and crashes: she neither
 	// cancels it nor gives it back.
 	alice := NewWorker("alice", shop, server)
 	alice.handle = func(_ context.Context, job Job) error {
+		if !shop.Knows(job.ID) {
+			return errUnknown
+		}
 		fmt.Printf("%s is not paid: taken by alice, who crashes\n", job.ID)
 		return errCrash
 	}
@@ -86,10 +93,10 @@ func play(ctx context.Context, shop *Shop, server *redis.Options) error {
 	}
 
 	// Too late: the timer is gone, the order is cancelled.
-	paid, err = shop.Pay(context.Background(), "order-2")
+	paid, err = shop.Pay(context.Background(), second)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("order-2 paid in time: %v\n", paid)
+	fmt.Printf("%s paid in time: %v\n", second, paid)
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -24,6 +25,10 @@ const (
 	Paid      State = "paid"
 	Cancelled State = "cancelled"
 )
+
+// errUnknown says that an order is not in the books. Here that is one of an
+// earlier run that was interrupted: the books end with the program, jobs do not.
+var errUnknown = errors.New("no such order")
 
 // Shop places, pays and cancels orders. Its own books, which would be a
 // database, say what an order's state is; dqd says when it is time to look.
@@ -62,14 +67,25 @@ func (s *Shop) Place(ctx context.Context, o Order) error {
 	s.mu.Lock()
 	s.orders[o.ID] = &record{Order: o, state: Placed}
 	s.mu.Unlock()
-	// IDEM: go-redis sends a command again when its connection breaks; the same
-	// request under the same id makes no second timer.
+	// IDEM: go-redis sends a command again when its connection breaks. For a
+	// minute the same request under the same id is answered as the first time and
+	// makes no second timer, even if the first has fired and is done with by now;
+	// only a cancel, UPSERT or XX makes dqd forget it. So IDEM wants an id that is
+	// used for one order only: another order of the same content under it would
+	// be answered OK within that minute, and get no timer.
 	err = s.rdb.Do(ctx, "DQADD", s.queue, o.ID, payload,
-		"DELAY", s.payWithin.String(), "LEASE", s.lease.String(), "BACKOFF", "fixed:100ms", "IDEM").Err()
+		"DELAY", ms(s.payWithin), "LEASE", ms(s.lease), "BACKOFF", "fixed:100ms", "IDEM").Err()
 	if err != nil {
 		return fmt.Errorf("start the timer of %s: %w", o.ID, err)
 	}
 	return nil
+}
+
+// ms is a duration for dqd, which reads a bare integer as milliseconds, rounded
+// up. go-redis would write d itself as nanoseconds, and d.String() may have a
+// fraction such as 1.5s, which dqd refuses.
+func ms(d time.Duration) int64 {
+	return (d + time.Millisecond - 1).Milliseconds()
 }
 
 // Pay pays an order, if it is not too late.
@@ -95,7 +111,7 @@ func (s *Shop) Cancel(id string, token int64) error {
 	defer s.mu.Unlock()
 	o, ok := s.orders[id]
 	if !ok {
-		return fmt.Errorf("no order %s", id)
+		return errUnknown
 	}
 	if token < o.token {
 		return fmt.Errorf("%s: token %d is older than %d: somebody else has taken over", id, token, o.token)
@@ -105,6 +121,14 @@ func (s *Shop) Cancel(id string, token int64) error {
 		o.state = Cancelled
 	}
 	return nil
+}
+
+// Knows reports whether the order is in the books.
+func (s *Shop) Knows(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.orders[id]
+	return ok
 }
 
 // Open counts the orders that are neither paid nor cancelled.

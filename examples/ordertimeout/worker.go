@@ -51,9 +51,14 @@ func (w *Worker) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := w.handle(ctx, job); errors.Is(err, errCrash) {
+		switch err := w.handle(ctx, job); {
+		case errors.Is(err, errCrash):
 			return err
-		} else if err != nil {
+		case errors.Is(err, errUnknown):
+			// No attempt will ever succeed: dead. DQPEEK … STATE DEAD shows it.
+			w.rdb.Do(ctx, "DQNACK", w.shop.queue, job.ID, job.Token, "DEAD", "REASON", err.Error())
+			continue
+		case err != nil:
 			// Give it back: it comes again after its BACKOFF. A worker that
 			// cannot even do that loses it when its lease runs out.
 			w.rdb.Do(ctx, "DQNACK", w.shop.queue, job.ID, job.Token, "REASON", err.Error())
