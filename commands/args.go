@@ -294,8 +294,8 @@ func parseState(arg []byte) (record.State, error) {
 	return 0, syntaxf("STATE %s is none of delayed, ready, leased, dead", quote(arg))
 }
 
-// stateName is the word for a state, everywhere.
-func stateName(s record.State) string {
+// StateName is the word for a state, everywhere.
+func StateName(s record.State) string {
 	switch s {
 	case record.Delayed:
 		return "delayed"

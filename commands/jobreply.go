@@ -174,7 +174,7 @@ func (j *JobInfo) writeField(w Writer, field string) {
 	case "queue":
 		w.Bulk(j.Queue)
 	case "state":
-		w.BulkString(stateName(j.State))
+		w.BulkString(StateName(j.State))
 	case "due":
 		w.Int(MsUp(j.Due))
 	case "due-ns":

@@ -69,7 +69,7 @@ func dump(v reflect.Value) string {
 	case record.Backoff:
 		return FormatBackoff(&x)
 	case record.State:
-		return stateName(x)
+		return StateName(x)
 	case record.Digest:
 		return "…" // tested by TestDigest
 	}

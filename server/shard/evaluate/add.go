@@ -97,7 +97,7 @@ func (b *Batch) check(q *queue, name []byte, n *commands.NewJob, o *commands.Add
 	}
 	if o.ExpireAt != 0 && o.ExpireAt <= b.now.shown(due) {
 		return nil, commands.Error(fmt.Sprintf("BADTIME EXPIREAT %d ms is not after the due time %d ms: give a later one",
-			ms(o.ExpireAt), ms(b.now.shown(due))))
+			commands.MsUp(o.ExpireAt), commands.MsUp(b.now.shown(due))))
 	}
 	if int64(len(n.Payload)) > set.MaxPayload {
 		return nil, commands.Error(fmt.Sprintf("TOOBIG the payload has %d bytes, queue %s takes %d (max-payload)", len(n.Payload), quote(name), set.MaxPayload))
@@ -112,7 +112,7 @@ func (b *Batch) check(q *queue, name []byte, n *commands.NewJob, o *commands.Add
 		case commands.CondXX, commands.CondUpsert:
 			if j.is.State == record.Leased {
 				return nil, commands.Error(fmt.Sprintf("LEASED id %s is with a worker until %d ms: try later, or DQMCANCEL … FORCE it first",
-					quote(n.ID), ms(b.now.shown(j.is.Wake))))
+					quote(n.ID), commands.MsUp(b.now.shown(j.is.Wake))))
 			}
 			if !b.compare(o.Compare, due, j.is.Due) {
 				return commands.Null{}, ""
@@ -120,7 +120,7 @@ func (b *Batch) check(q *queue, name []byte, n *commands.NewJob, o *commands.Add
 			return nil, ""
 		default:
 			return nil, commands.Error(fmt.Sprintf("DUPID id %s is live: state %s, due %d ms, accepted %d ms ago; nothing was changed",
-				quote(n.ID), stateName(j.is.State), ms(b.now.shown(j.is.Due)),
+				quote(n.ID), commands.StateName(j.is.State), commands.MsUp(b.now.shown(j.is.Due)),
 				max(0, b.now.Wall()-j.is.Created)/int64(time.Millisecond)))
 		}
 	}
@@ -162,7 +162,7 @@ func (b *Batch) checkDue(asked commands.Due, due record.Instant, maxDelay int64)
 		limit, what = maxDelay, time.Duration(maxDelay).String()+" (max-delay)"
 	}
 	if asked.Kind != commands.DueNone && due.Ns-b.now.In(due.Domain) > limit {
-		return commands.Error(fmt.Sprintf("BADTIME due time %d ms is more than %s ahead", ms(b.now.shown(due)), what))
+		return commands.Error(fmt.Sprintf("BADTIME due time %d ms is more than %s ahead", commands.MsUp(b.now.shown(due)), what))
 	}
 	return ""
 }

@@ -83,10 +83,11 @@ func Peek(store Store, now Now, limit Limits, r *commands.Peek) commands.Reply {
 			return false
 		}
 		body := b.body(j)
-		if room -= len(j.is.ID) + len(body.Payload) + 64; room < 0 && len(out) > 0 {
+		job := commands.PeekedJob{ID: j.is.ID, Payload: body.Payload, Due: b.now.shown(j.is.Due), Attempt: int(j.is.Attempt)}
+		if room -= job.EncodedSize(); room < 0 && len(out) > 0 {
 			return false
 		}
-		out = append(out, commands.PeekedJob{ID: j.is.ID, Payload: body.Payload, Due: b.now.shown(j.is.Due), Attempt: int(j.is.Attempt)})
+		out = append(out, job)
 		return true
 	}
 	showID := func(key, id []byte) bool {

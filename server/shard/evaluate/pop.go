@@ -33,10 +33,8 @@ func (b *Batch) pop(r *commands.Pop) commands.Reply {
 				continue
 			}
 			body := b.body(j)
-			size := len(body.Payload) + len(j.is.ID) + len(name) + 128
-			for _, f := range body.Meta {
-				size += len(f.Name) + len(f.Value) + 32
-			}
+			job := b.delivery(j, j.is, body, 0)
+			size := job.EncodedSize()
 			if room -= size; room < 0 && len(out.Jobs) > 0 {
 				return out
 			}
@@ -102,7 +100,7 @@ func (b *Batch) checkPop(r *commands.Pop) commands.Error {
 		limit = q.set.LeaseMax
 	}
 	if r.Lease > limit {
-		return commands.Error(fmt.Sprintf("BADTIME LEASE %d ms is longer than the queue's lease-max of %d ms", ms(r.Lease), ms(limit)))
+		return commands.Error(fmt.Sprintf("BADTIME LEASE %d ms is longer than the queue's lease-max of %d ms", commands.MsUp(r.Lease), commands.MsUp(limit)))
 	}
 	return ""
 }
