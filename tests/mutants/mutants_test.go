@@ -46,7 +46,7 @@ var seeds = []string{"-shard.seeds", "12", "-shard.shrink", "1"}
 var mutants = []mutant{
 	{
 		name:  "deliver 1 ns early",
-		edits: []edit{{batch, "t.Ns != 0 && t.Ns <= n.In(t.Domain)", "t.Ns != 0 && t.Ns-1 <= n.In(t.Domain)"}},
+		edits: []edit{{batch, "return t.Ns <= n.In(t.Domain)", "return t.Ns-1 <= n.In(t.Domain)"}},
 		tests: "./tests/model", run: "TestShard", args: seeds,
 	},
 	{
@@ -101,6 +101,21 @@ var mutants = []mutant{
 		name:  "a lease 1 ns too long",
 		edits: []edit{{pop, "	b.lease(j, min(lease, j.q.set.LeaseMax), r.Worker)", "	b.lease(j, lease+1, r.Worker)"}},
 		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "the filter of known ids forgets what is added",
+		edits: []edit{{"server/shard/evaluate/cache.go", "		m.known.Add(h)\n", "		_ = h\n"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "a hot record is not replaced",
+		edits: []edit{{"server/shard/evaluate/cache.go", "			m.hot.put(j.key, j.keep())\n", "			if _, ok := m.hot.get([]byte(j.key)); !ok {\n				m.hot.put(j.key, j.keep())\n			}\n"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "answer before the entry is committed",
+		edits: []edit{{actor, "	s.opt.Log.Propose(entry, func(err error) { s.committed(f, err) })\n", "	deliverAll(f.answers)\n	f.answers = nil\n	s.opt.Log.Propose(entry, func(err error) { s.committed(f, err) })\n"}},
+		tests: "./server/shard", run: "TestAnswersLeaveAfterTheirEntry",
 	},
 	{
 		name:  "drop the fence",
