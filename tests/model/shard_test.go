@@ -40,7 +40,7 @@ func TestShard(t *testing.T) {
 
 func runShard(t *testing.T, seed uint64) {
 	synctest.Test(t, func(t *testing.T) {
-		model.RunWith(t, seed, *shardSteps, model.Options{Skip: notYet, NoConfig: true, ShrinkTries: *shrink}, func() model.Subject { return newSubject() })
+		model.RunWith(t, seed, *shardSteps, model.Options{Skip: notYet, NoConfig: true, ShrinkTries: *shrink}, func() model.Subject { return newSubject(seed) })
 	})
 }
 
@@ -66,6 +66,7 @@ type subject struct {
 	arrived []model.Arrival
 	parked  map[int]bool
 	calls   int
+	limits  evaluate.Limits
 }
 
 // restartEvery is after how many commands the shard is ended and made anew from
@@ -73,7 +74,9 @@ type subject struct {
 // cache (I14), and progress goes on by the elapsed wall time.
 const restartEvery = 7
 
-func newSubject() *subject {
+// newSubject makes a subject; the seed chooses whether its shard remembers records,
+// a few, or none.
+func newSubject(seed uint64) *subject {
 	state, err := persist.OpenState("state", persist.StateOptions{FS: persist.MemFS()})
 	if err != nil {
 		panic(err)
@@ -81,7 +84,9 @@ func newSubject() *subject {
 	s := &subject{
 		clock: &clock{Go: tsc.NewGo()}, state: state,
 		clients: map[int]*shardtest.Client{}, parked: map[int]bool{},
+		limits: evaluate.DefaultLimits(),
 	}
+	s.limits.HotRecords = []int{0, 3, 1 << 15}[seed%3]
 	s.start()
 	return s
 }
@@ -90,7 +95,7 @@ func (s *subject) start() {
 	s.log = shardtest.NewLog(s.state)
 	s.shard = shard.New(shard.Options{
 		Log: s.log, State: s.state, Clock: s.clock, Logger: slog.New(slog.DiscardHandler),
-		Limits: evaluate.DefaultLimits(),
+		Limits: s.limits,
 		Fatal:  func(err error) { panic(err) },
 	})
 	synctest.Wait()

@@ -193,6 +193,9 @@ type Limits struct {
 	ReplyMax  int   // bytes of a list or pop reply
 	MaxQueues int64
 	MaxWaits  int // waiting pops
+	// HotRecords is how many records of lately touched jobs are kept at least; twice
+	// as many at most.
+	HotRecords int
 	// Queue are the settings of a queue that has none of its own.
 	Queue record.Settings
 }
@@ -200,11 +203,12 @@ type Limits struct {
 // DefaultLimits are the limits of PROMISES §2.
 func DefaultLimits() Limits {
 	return Limits{
-		MaxAhead:  36525 * 24 * int64(time.Hour),
-		ReplyMax:  4 << 20,
-		MaxQueues: 1_000_000,
-		MaxWaits:  10_000,
-		Queue:     record.DefaultSettings(),
+		MaxAhead:   36525 * 24 * int64(time.Hour),
+		ReplyMax:   4 << 20,
+		MaxQueues:  1_000_000,
+		MaxWaits:   10_000,
+		HotRecords: 1 << 15,
+		Queue:      record.DefaultSettings(),
 	}
 }
 
@@ -235,6 +239,7 @@ func (j *job) isDead() bool { return j.is != nil && j.is.State == record.Dead }
 
 // NewBatch starts a batch at now.
 func (m *Memory) NewBatch(now Now, limit Limits) *Batch {
+	m.hot.size = limit.HotRecords
 	m.settled()
 	m.scratch.reset()
 	b := &Batch{Memory: m, scratch: &m.scratch, now: now, limit: limit}

@@ -10,9 +10,6 @@ import (
 // What the leader remembers of the store to save reads: both are caches, and void
 // with the memory they belong to.
 
-// hotSize is how many records a generation of the hot cache holds.
-const hotSize = 1 << 15
-
 // hot keeps the records of live jobs that were lately touched, as committed: a
 // job that is added, leased and acked within short is read from the store never.
 // Records move to the young generation when they are changed; when that is full,
@@ -20,7 +17,10 @@ const hotSize = 1 << 15
 //
 // A nil record says that the job has ended: the store would have to step over all
 // that an often used id has been.
-type hot struct{ young, old map[string]*record.Job }
+type hot struct {
+	young, old map[string]*record.Job
+	size       int // records of a generation
+}
 
 func (h *hot) get(key []byte) (rec *record.Job, ok bool) {
 	if rec, ok = h.young[string(key)]; !ok {
@@ -30,8 +30,8 @@ func (h *hot) get(key []byte) (rec *record.Job, ok bool) {
 }
 
 func (h *hot) put(key string, rec *record.Job) {
-	if len(h.young) >= hotSize || h.young == nil {
-		h.old, h.young = h.young, make(map[string]*record.Job, hotSize/4)
+	if len(h.young) >= h.size || h.young == nil {
+		h.old, h.young = h.young, make(map[string]*record.Job, h.size/4)
 	}
 	h.young[key] = rec
 	delete(h.old, key)
