@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"dqd/persist"
+	"dqd/persist/record"
 	"dqd/tests/dqdtest"
 	"dqd/tests/ledger"
 	"dqd/tests/script"
@@ -40,6 +43,7 @@ func TestNothingAcknowledgedIsLostByKill9(t *testing.T) {
 		}
 		server.Kill()
 		wg.Wait()
+		verifyStore(t, server.Dir, false)
 		t.Logf("round %d: killed after %d answers; %s", round, l.answered.Load(), book.Summary())
 		if err := server.Restart(); err != nil {
 			t.Fatalf("round %d: start after kill -9: %v", round, err)
@@ -47,6 +51,34 @@ func TestNothingAcknowledgedIsLostByKill9(t *testing.T) {
 		checkLedger(t, server, book, queue, round)
 	}
 	drain(t, server, book, queue)
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	verifyStore(t, server.Dir, true) // a graceful end writes everything out
+}
+
+// verifyStore checks the state store that a killed program left: it is a prefix of
+// what was applied, and whole in itself.
+//
+// Shortly after a kill there may be nothing to check, as the log has it all.
+func verifyStore(t *testing.T, dir string, written bool) {
+	t.Helper()
+	state, err := persist.OpenState(filepath.Join(dir, "shard-0", "state"), persist.StateOptions{MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	switch _, ok, err := state.Get(record.AppliedKey()); {
+	case err != nil:
+		t.Fatal(err)
+	case !ok && written:
+		t.Fatal("the state store is empty")
+	case !ok:
+		return
+	}
+	if err := persist.Verify(state); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // load runs workers until enough operations were answered.
