@@ -207,7 +207,7 @@ func DefaultLimits() Limits {
 		ReplyMax:   4 << 20,
 		MaxQueues:  1_000_000,
 		MaxWaits:   10_000,
-		HotRecords: 1 << 15,
+		HotRecords: 1 << 16,
 		Queue:      record.DefaultSettings(),
 	}
 }
