@@ -20,7 +20,7 @@ func TestSmoke(t *testing.T) {
 		t.Skip("starts servers")
 	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip(err)
+		t.Fatalf("%v: install Debian's redis-server, or run ./test.sh once as root", err)
 	}
 	dir := t.TempDir()
 	file := filepath.Join(t.TempDir(), "report.json")
@@ -65,7 +65,7 @@ func TestRedisLateness(t *testing.T) {
 		t.Skip("starts servers")
 	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip(err)
+		t.Fatalf("%v: install Debian's redis-server, or run ./test.sh once as root", err)
 	}
 	l, err := newLauncher(t.Context(), options{dqd: os.Args[0], dir: t.TempDir(), poll: time.Millisecond}, io.Discard)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestInterrupt(t *testing.T) {
 		t.Skip("starts servers")
 	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip(err)
+		t.Fatalf("%v: install Debian's redis-server, or run ./test.sh once as root", err)
 	}
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -110,7 +110,7 @@ func TestInterrupt(t *testing.T) {
 // A server that does not start is an error that shows what the server said.
 func TestStartFails(t *testing.T) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip(err)
+		t.Fatalf("%v: install Debian's redis-server, or run ./test.sh once as root", err)
 	}
 	l, err := newLauncher(t.Context(), options{dqd: "/bin/ls", dir: t.TempDir()}, io.Discard)
 	if err != nil {

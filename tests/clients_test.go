@@ -23,7 +23,7 @@ func redisCli(t *testing.T, addr, stdin string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath("redis-cli")
 	if err != nil {
-		t.Skip("redis-cli is not installed; ./test.sh installs it")
+		t.Fatal("redis-cli is missing: install Debian's redis-tools, or run ./test.sh once as root")
 	}
 	_, port, _ := net.SplitHostPort(addr)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*dqdtest.Deadline)
