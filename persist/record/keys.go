@@ -61,9 +61,6 @@ func AppendBodyKey(dst []byte, q uint32, seq uint64) []byte {
 	return be64(be32(append(dst, bodyPrefix), q), seq)
 }
 
-// AppendBodyPrefix appends what the body keys of a queue begin with.
-func AppendBodyPrefix(dst []byte, q uint32) []byte { return be32(append(dst, bodyPrefix), q) }
-
 // ParseBodyKey takes a body key apart.
 func ParseBodyKey(k []byte) (q uint32, seq uint64, ok bool) {
 	if len(k) != 13 || k[0] != bodyPrefix {
@@ -188,11 +185,6 @@ func AppendDeadIDPrefix(dst []byte, q uint32, id []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(dst, uint16(len(id))), id...)
 }
 
-// AppendDeadJobPrefix appends what the keys of all dead jobs of a queue begin with.
-func AppendDeadJobPrefix(dst []byte, q uint32) []byte {
-	return be32(append(dst, deadPrefix, deadJobSub), q)
-}
-
 // ParseDeadJobKey takes a dead job's key apart. The id aliases the key.
 func ParseDeadJobKey(k []byte) (q uint32, id []byte, died int64, seq uint64, ok bool) {
 	if len(k) < 24 || k[0] != deadPrefix || k[1] != deadJobSub {
@@ -229,14 +221,6 @@ func ParseDeadOrderKey(k []byte) (q uint32, died int64, seq uint64, ok bool) {
 // AppendQueueNameKey appends the key that maps a queue's name to its number.
 func AppendQueueNameKey(dst []byte, name []byte) []byte {
 	return append(append(dst, queuePrefix, nameSub), name...)
-}
-
-// ParseQueueNameKey returns the name, which aliases the key.
-func ParseQueueNameKey(k []byte) (name []byte, ok bool) {
-	if len(k) < 2 || k[0] != queuePrefix || k[1] != nameSub {
-		return nil, false
-	}
-	return k[2:], true
 }
 
 // AppendQueueNumber appends the value of a queue-name key.

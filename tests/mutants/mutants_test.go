@@ -5,15 +5,12 @@ package mutants
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
-
-var all = flag.Bool("mutants.all", false, "run all mutants, not only the quick ones")
 
 // edit replaces one place of a file, which must exist exactly once.
 type edit struct{ file, old, new string }
@@ -24,7 +21,6 @@ type mutant struct {
 	tests string // the package that must notice
 	run   string // its tests, for -run
 	args  []string
-	slow  bool // only with -mutants.all
 }
 
 const (
@@ -85,7 +81,7 @@ var mutants = []mutant{
 	{
 		name:  "keep the wall window when the clock goes back",
 		edits: []edit{{actor, "		m.WallWentBack(now)\n", ""}},
-		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"}, slow: true,
+		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
 	},
 	{
 		name:  "count no lease time-out as an attempt's end",
@@ -131,9 +127,6 @@ func TestEachMutantIsCaught(t *testing.T) {
 	}
 	for _, m := range mutants {
 		t.Run(strings.ReplaceAll(m.name, " ", "-"), func(t *testing.T) {
-			if m.slow && !*all {
-				return // listed and documented: run with -mutants.all
-			}
 			overlay := m.write(t, root)
 			args := append([]string{"test", "-count=1", "-overlay", overlay, m.tests, "-run", m.run}, m.args...)
 			cmd := exec.Command("go", args...)
