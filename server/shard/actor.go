@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 
 	"dqd/commands"
 	"dqd/persist"
@@ -17,8 +18,8 @@ import (
 // errStopped is the answer to what this node certainly did not do.
 const errStopped = commands.Error("TRYAGAIN this node stopped leading: nothing was done")
 
-// run is the actor: it waits for a message, and whenever no entry is in flight
-// it evaluates what has gathered and proposes it.
+// run is the actor: it waits for a message, and while fewer than maxFlights
+// entries are in flight it evaluates what has gathered and proposes it.
 func (s *Shard) run() {
 	defer close(s.done)
 	defer s.fatalPanic()
@@ -32,7 +33,7 @@ func (s *Shard) run() {
 			return
 		}
 		s.collect()
-		for s.flight == nil && s.memory != nil && s.boundary() {
+		for len(s.flights) < maxFlights && s.memory != nil && s.boundary() {
 			s.collect()
 		}
 	}
@@ -42,12 +43,13 @@ func (s *Shard) run() {
 func (s *Shard) collect() {
 	s.mu.Lock()
 	in := s.inbox
-	s.inbox = inbox{calls: s.spare[:0], busy: in.busy}
+	s.inbox = inbox{calls: s.spare[:0], finished: s.spareFlights[:0], flying: in.flying}
 	s.mu.Unlock()
 
-	if in.finished != nil {
-		s.finish(in.finished)
+	for _, f := range in.finished {
+		s.finish(f)
 	}
+	s.spareFlights = in.finished
 	for _, k := range in.known {
 		if k.memory == s.memory {
 			s.memory.UseKnown(k.filter)
@@ -64,8 +66,7 @@ func (s *Shard) collect() {
 	s.reading -= in.readDone
 }
 
-// unpark ends a client's waiting pop with a reply that no batch has to carry:
-// it saw nothing that is not committed.
+// unpark ends a client's waiting pop with a reply of its own.
 func (s *Shard) unpark(c Client, reply commands.Reply) {
 	w := s.parked[c]
 	if w == nil {
@@ -75,15 +76,32 @@ func (s *Shard) unpark(c Client, reply commands.Reply) {
 	s.memory.Waiters.Remove(w)
 	call := w.Call.(*Call)
 	call.Reply = reply
-	s.deliver([]*Call{call})
+	s.answer([]*Call{call})
 }
 
-// finish takes the result of the entry that was in flight.
+// answer delivers calls that no entry carries, as soon as what they may have seen
+// is committed: with the next entry, or when none is in flight.
+func (s *Shard) answer(calls []*Call) {
+	if len(s.flights) > 0 {
+		s.held = append(s.held, calls...)
+		return
+	}
+	s.deliver(calls)
+}
+
+// finish takes the result of an entry that was in flight, the oldest.
 func (s *Shard) finish(f *flight) {
-	s.flight = nil
+	s.flights = slices.Delete(s.flights, 0, 1)
 	if f.err == nil {
-		if s.memory == nil && s.leads {
-			s.lead() // leadership came back while the entry was on its way
+		if f.memory == s.memory {
+			s.memory.Committed(f.number)
+		}
+		if len(s.flights) == 0 {
+			s.deliver(s.held)
+			s.held = s.held[:0]
+			if s.memory == nil && s.leads {
+				s.lead() // leadership came back while the entry was on its way
+			}
 		}
 		for _, d := range f.report.Deliveries {
 			s.stats.delivered(d.Name, d.LateNs)
@@ -99,7 +117,7 @@ func (s *Shard) finish(f *flight) {
 	// What this node remembers is void: its batch may or may not have happened.
 	s.opt.Logger.Error("a proposal failed; the shard starts over from committed state", "error", f.err)
 	s.stopLeading(errStopped)
-	if s.leads && !errors.Is(f.err, raftfsm.ErrStopped) {
+	if len(s.flights) == 0 && s.leads && !errors.Is(f.err, raftfsm.ErrStopped) {
 		s.lead()
 	}
 }
@@ -110,8 +128,8 @@ func (s *Shard) leadership(lead bool) {
 	// this node remembers is void.
 	s.stopLeading(errStopped)
 	s.leads = lead
-	if lead && s.flight == nil {
-		s.lead() // else finish does, when the entry in flight is settled
+	if lead && len(s.flights) == 0 {
+		s.lead() // else finish does, when what is in flight is settled
 	}
 }
 
@@ -152,7 +170,11 @@ func (s *Shard) stopLeading(reply commands.Reply) {
 	if s.memory == nil {
 		return
 	}
-	var answers []*Call
+	answers := s.held // they may have seen what is lost now; they changed nothing
+	s.held = nil
+	for _, c := range answers {
+		c.Reply = reply
+	}
 	for c, w := range s.parked {
 		call := w.Call.(*Call)
 		call.Reply = reply
@@ -167,7 +189,7 @@ func (s *Shard) stopLeading(reply commands.Reply) {
 // close answers what waits and ends.
 func (s *Shard) close() {
 	s.collect()
-	for s.flight != nil {
+	for len(s.flights) > 0 {
 		<-s.wake
 		s.collect()
 	}
@@ -185,18 +207,13 @@ func (s *Shard) close() {
 // boundary evaluates what has gathered, in one batch, and proposes or answers
 // it. It reports whether there is more to do at once.
 func (s *Shard) boundary() (more bool) {
-	now, stepped := s.stamp()
+	now := s.stamp()
 	m := s.memory
-	if stepped {
-		m.WallWentBack(now)
+	if !m.Flying() {
+		more = s.readStore(now)
+	} else if s.bytes.Load() < s.opt.Early || s.wantsStore(now) {
+		return false // until nothing is in flight
 	}
-	for d, w := range m.Windows {
-		if w.Load(now.In(record.Domain(d)), s.scanWakes(record.Domain(d))) {
-			more = true
-		}
-	}
-	s.renewKnown()
-	s.startReads(now)
 	b := m.NewBatch(now, s.opt.Limits)
 	var answers []*Call
 	answer := func(c *Call, r commands.Reply) {
@@ -223,8 +240,8 @@ func (s *Shard) boundary() (more bool) {
 	for ; n < len(s.todo) && n < batchCalls && b.Size() < batchBytes && b.Replied < evaluate.BatchReplies && !again; n++ {
 		c := s.todo[n]
 		if run := s.beside(b, c); run != nil {
-			if again = !b.Empty(); again {
-				break // it must see what the batch has so far
+			if again = !b.Empty() || m.Flying(); again {
+				break // it must see what is on its way
 			}
 			s.reads = append(s.reads, read{c, run})
 			s.bytes.Add(-int64(c.Size))
@@ -273,25 +290,57 @@ func (s *Shard) boundary() (more bool) {
 	more = more || again || full || len(s.todo) > 0 || len(s.reads) > 0 && s.reading < maxReaders
 
 	offset := now.Offset - m.Applied.WallOffset
-	stepped = stepped || s.accepted
-	s.accepted = false
+	stepped := s.stepped || s.accepted
 	if b.Empty() && !stepped && offset < offsetAlone && offset > -offsetAlone {
-		s.deliver(answers)
+		s.answer(answers)
 		if !more {
 			s.setAlarm()
 		}
-		return more
+		s.drain = again && m.Flying()
+		return more && !s.drain
 	}
-	s.flight = &flight{answers: answers, report: b.Report}
+	s.stepped, s.accepted, s.drain = false, false, again
+	f := &flight{answers: append(s.held, answers...), report: b.Report, memory: m, number: b.Number()}
+	s.held = nil
 	entry := b.Seal(s.opt.Number)
-	f := s.flight
+	s.flights = append(s.flights, f)
 	s.mu.Lock()
-	s.inbox.busy = true
+	s.inbox.flying++
 	s.mu.Unlock()
 	s.opt.Log.Propose(entry, func(err error) { s.committed(f, err) })
 	s.publish()
 	s.setAlarm()
-	return false
+	return more
+}
+
+// wantsStore reports whether the next batch must find all that was before it in
+// the store: readStore has something to do, or a request asked for it.
+func (s *Shard) wantsStore(now evaluate.Now) bool {
+	m := s.memory
+	for d, w := range m.Windows {
+		if w.Urgent(now.In(record.Domain(d))) {
+			return true
+		}
+	}
+	return s.drain || s.stepped || m.Full() || m.WantsKnown() || m.SweepAt() <= now.Progress || len(s.reads) > 0 && s.reading < maxReaders
+}
+
+// readStore does what must read the store while nothing is in flight. It reports
+// whether there is more to load.
+func (s *Shard) readStore(now evaluate.Now) (more bool) {
+	m := s.memory
+	s.drain = false
+	if s.stepped {
+		m.WallWentBack(now)
+	}
+	for d, w := range m.Windows {
+		if w.Load(now.In(record.Domain(d)), s.scanWakes(record.Domain(d))) {
+			more = true
+		}
+	}
+	s.renewKnown()
+	s.startReads(now)
+	return more
 }
 
 // offsetAlone is the change of the wall offset, in ns, that is worth an entry of its own.
@@ -336,7 +385,7 @@ func (s *Shard) evaluate(b *evaluate.Batch, c *Call) (reply commands.Reply, agai
 	return b.Evaluate(c.Request)
 }
 
-// committed is called by the log when the entry in flight is done with.
+// committed is called by the log when the oldest entry in flight is done with.
 func (s *Shard) committed(f *flight, err error) {
 	if err != nil {
 		reply := errStopped
@@ -354,7 +403,8 @@ func (s *Shard) committed(f *flight, err error) {
 	deliverAll(first)
 	f.err = err
 	s.mu.Lock()
-	s.inbox.finished, s.inbox.busy = f, false
+	s.inbox.finished = append(s.inbox.finished, f)
+	s.inbox.flying--
 	s.mu.Unlock()
 	s.poke()
 	deliverAll(f.answers[len(first):])
@@ -386,7 +436,7 @@ func deliverAll(answers []*Call) {
 }
 
 // stamp reads the clocks and returns cluster time.
-func (s *Shard) stamp() (now evaluate.Now, stepped bool) {
+func (s *Shard) stamp() (now evaluate.Now) {
 	mono := s.opt.Clock.Mono()
 	if s.alarmAt <= mono {
 		if s.opt.Observe.TimerError != nil {
@@ -395,7 +445,9 @@ func (s *Shard) stamp() (now evaluate.Now, stepped bool) {
 		s.alarmAt = math.MaxInt64
 	}
 	steps := s.timeline.steps
+	var stepped bool
 	now.Progress, now.Offset, stepped = s.timeline.at(mono, s.opt.Clock.Wall())
+	s.stepped = s.stepped || stepped
 	if s.timeline.steps != steps {
 		if stepped {
 			s.opt.Logger.Warn("the wall clock stepped back: AT jobs wait for it", "offset_ns", now.Offset)
@@ -403,7 +455,7 @@ func (s *Shard) stamp() (now evaluate.Now, stepped bool) {
 			s.opt.Logger.Warn("the wall clock stepped forward: held until it returns or DQCLOCK ACCEPT", "step_ns", s.timeline.held)
 		}
 	}
-	return now, stepped
+	return now
 }
 
 // setAlarm asks to be woken when the next wake-up, deadline or look at the clock is due.

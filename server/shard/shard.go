@@ -37,6 +37,9 @@ type Options struct {
 	// ClockInfo describes the clock for DQCLOCK; nil = nothing to say.
 	ClockInfo func() tsc.Info
 	Limits    evaluate.Limits
+	// Early is how many bytes of waiting requests begin an entry while others are in
+	// flight; 0 = 8 KiB.
+	Early int64
 	// Fatal is called when the state cannot be read. It must not return.
 	Fatal  func(error)
 	Logger *slog.Logger
@@ -58,6 +61,11 @@ const (
 	// inboxBytes bounds the requests that wait for the log ("proposals in
 	// flight"); what is beyond is answered BUSY.
 	inboxBytes = 64 << 20
+	// maxFlights is how many entries may be in flight. While one is being written the
+	// next ones are evaluated, if requests of earlyBytes have gathered: what is less is
+	// better evaluated with those that come until the entry is written.
+	maxFlights = 3
+	earlyBytes = 8 << 10 // default of Options.Early
 	// maxReaders is how many calls are answered beside the actor at a time.
 	maxReaders = 2
 )
@@ -91,21 +99,25 @@ type Shard struct {
 
 	// ---- the actor's own ----
 
-	timeline *timeline
-	memory   *evaluate.Memory // nil while this node does not lead
-	leads    bool             // the log's latest word
-	accepted bool             // a held step was accepted: it goes into an entry before the answer
-	parked   map[Client]*dispatch.Waiter
-	todo     []*Call // taken from the inbox, not yet evaluated
-	spare    []*Call // the inbox's next backing array
-	hints    []dispatch.Hint
-	back     []giveBack
-	unblock  []unblock // to be answered once todo is evaluated: the pop may be in it
-	reads    []read    // calls that wait for one of the readers
-	reading  int       // readers at work
-	flight   *flight   // the entry that commits now, or nil
-	stats    stats
-	alarmAt  int64 // mono; MaxInt64 = not set
+	timeline     *timeline
+	memory       *evaluate.Memory // nil while this node does not lead
+	leads        bool             // the log's latest word
+	accepted     bool             // a held step was accepted: it goes into an entry before the answer
+	parked       map[Client]*dispatch.Waiter
+	todo         []*Call   // taken from the inbox, not yet evaluated
+	spare        []*Call   // the inbox's next backing array
+	spareFlights []*flight // likewise
+	hints        []dispatch.Hint
+	back         []giveBack
+	unblock      []unblock // to be answered once todo is evaluated: the pop may be in it
+	reads        []read    // calls that wait for one of the readers
+	reading      int       // readers at work
+	flights      []*flight // the entries that commit now, the oldest first
+	held         []*Call   // to be delivered with the next entry, or when none is in flight
+	drain        bool      // the next batch begins when none is
+	stepped      bool      // the wall clock went back, and no entry says so yet
+	stats        stats
+	alarmAt      int64 // mono; MaxInt64 = not set
 }
 
 // inbox is what other goroutines leave for the actor.
@@ -114,10 +126,10 @@ type inbox struct {
 	back     []giveBack
 	gone     []Client
 	unblock  []unblock
-	finished *flight
+	finished []*flight // in order
 	known    []filledKnown
-	readDone int  // reads that have ended
-	busy     bool // an entry is in flight
+	readDone int // reads that have ended
+	flying   int // entries in flight
 }
 
 type unblock struct {
@@ -139,6 +151,8 @@ type giveBack struct {
 
 // flight is a batch on its way.
 type flight struct {
+	memory  *evaluate.Memory // that the batch is of
+	number  uint64           // of the batch
 	answers []*Call
 	report  evaluate.Report
 	err     error
@@ -157,6 +171,9 @@ type Gauges struct {
 // New starts a shard on a log and its state. It serves once the log says that
 // this node leads; calls wait until then.
 func New(opt Options) *Shard {
+	if opt.Early == 0 {
+		opt.Early = earlyBytes
+	}
 	s := &Shard{
 		opt:    opt,
 		wake:   make(chan struct{}, 1),
@@ -237,12 +254,13 @@ func (s *Shard) Close() {
 	s.alarm.Stop()
 }
 
-// unlockAndPoke releases mu and wakes the actor, unless an entry is in flight:
-// then it looks at the inbox when that is done, and need not be woken per message.
+// unlockAndPoke releases mu and wakes the actor, if it would begin an entry now.
+// Else it looks at the inbox when one in flight is done, and need not be woken per
+// message.
 func (s *Shard) unlockAndPoke() {
-	busy := s.inbox.busy
+	begin := s.inbox.flying == 0 || s.inbox.flying < maxFlights && s.bytes.Load() >= s.opt.Early
 	s.mu.Unlock()
-	if !busy {
+	if begin {
 		s.poke()
 	}
 }

@@ -36,7 +36,10 @@ type steppingClock struct {
 func (c *steppingClock) Wall() int64 { return c.wall + c.Mono() }
 
 // run runs f in a bubble with a shard that serves.
-func run(t *testing.T, f func(b *bench)) {
+func run(t *testing.T, f func(b *bench)) { runEarly(t, 0, f) }
+
+// runEarly is run with Options.Early.
+func runEarly(t *testing.T, early int64, f func(b *bench)) {
 	synctest.Test(t, func(t *testing.T) {
 		state, err := persist.OpenState("state", persist.StateOptions{FS: persist.MemFS()})
 		if err != nil {
@@ -45,7 +48,7 @@ func run(t *testing.T, f func(b *bench)) {
 		b := &bench{t: t, clock: &steppingClock{tsc.NewGo(), 1_800_000_000_000_000_000}, state: state, log: shardtest.NewLog(state)}
 		b.shard = shard.New(shard.Options{
 			Log: b.log, State: state, Clock: b.clock, Logger: slog.New(slog.DiscardHandler),
-			Limits: evaluate.DefaultLimits(), Fatal: func(err error) { panic(err) },
+			Limits: evaluate.DefaultLimits(), Early: early, Fatal: func(err error) { panic(err) },
 		})
 		synctest.Wait()
 		f(b)
@@ -352,6 +355,59 @@ func TestBusy(t *testing.T) {
 		}
 		if len(answers) != n+1 || busy == 0 || busy > 8 {
 			t.Fatalf("%d answers, %d of them BUSY", len(answers), busy)
+		}
+	})
+}
+
+// TestEntriesInFlight: what is evaluated while entries are in flight sees them, and
+// is not answered before they are committed, also where it writes nothing itself.
+func TestEntriesInFlight(t *testing.T) {
+	runEarly(t, 1, func(b *bench) {
+		c, reader := &shardtest.Client{}, &shardtest.Client{}
+		release := b.log.Hold()
+		b.do(c, "DQADD q a x")
+		b.do(c, "DQPOP q")
+		b.want(b.do(reader, "DQLEN q STATE leased"), "")
+		b.want(b.do(reader, "DQADD q a y NX"), "")
+		if n := b.log.Waiting(); n != 2 {
+			t.Fatalf("%d entries are in flight, want 2", n)
+		}
+		b.do(c, "DQACK q a 1")
+		b.want(b.got(c)+b.got(reader), "")
+		release()
+		b.want(b.got(c), "$1 a | *1 *6 $1 q $1 a $1 x :1 :1 :1800000000000 | :1")
+		b.want(b.got(reader), ":1 | $-1")
+	})
+}
+
+// TestEntriesInFlightFail: when one fails, all that was evaluated on top of it has
+// not happened, and what only read it is refused too.
+func TestEntriesInFlightFail(t *testing.T) {
+	runEarly(t, 1, func(b *bench) {
+		c, reader := &shardtest.Client{}, &shardtest.Client{}
+		release := b.log.Hold()
+		b.log.Fail(raftfsm.ErrNotProposed)
+		b.do(c, "DQADD q a x")
+		b.do(c, "DQADD q b x")
+		b.do(reader, "DQLEN q")
+		release()
+		b.want(b.got(c), "-TRYAGAIN this node stopped leading: nothing was done | -TRYAGAIN this node stopped leading: nothing was done")
+		b.want(b.got(reader), "-TRYAGAIN this node stopped leading: nothing was done")
+		b.want(b.do(reader, "DQLEN q"), ":0")
+		b.want(b.do(c, "DQADD q a x"), "$1 a")
+	})
+}
+
+// TestStatsInFlight: what must read the store waits until all that was before it is there.
+func TestStatsInFlight(t *testing.T) {
+	runEarly(t, 1, func(b *bench) {
+		c := &shardtest.Client{}
+		release := b.log.Hold()
+		b.do(c, "DQADD q a x DELAY 10s")
+		b.do(c, "DQSTATS q")
+		release()
+		if got := b.got(c); !strings.Contains(got, "$8 next-due :1800000010000") {
+			t.Error(got)
 		}
 	})
 }

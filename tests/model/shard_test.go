@@ -67,6 +67,9 @@ type subject struct {
 	parked  map[int]bool
 	calls   int
 	limits  evaluate.Limits
+	early   int64 // shard.Options.Early
+	// noRestart: the shard lives as long as the subject.
+	noRestart bool
 }
 
 // restartEvery is after how many commands the shard is ended and made anew from
@@ -95,8 +98,8 @@ func (s *subject) start() {
 	s.log = shardtest.NewLog(s.state)
 	s.shard = shard.New(shard.Options{
 		Log: s.log, State: s.state, Clock: s.clock, Logger: slog.New(slog.DiscardHandler),
-		Limits: s.limits,
-		Fatal:  func(err error) { panic(err) },
+		Limits: s.limits, Early: s.early,
+		Fatal: func(err error) { panic(err) },
 	})
 	synctest.Wait()
 }
@@ -124,7 +127,7 @@ func (s *subject) Do(client int, args []string) (model.Reply, bool) {
 		c = &shardtest.Client{}
 		s.clients[client] = c
 	}
-	if s.calls++; s.calls%restartEvery == 0 && client >= 0 && len(s.parked) == 0 {
+	if s.calls++; !s.noRestart && s.calls%restartEvery == 0 && client >= 0 && len(s.parked) == 0 {
 		s.stop()
 		s.start()
 	}

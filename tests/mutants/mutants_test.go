@@ -104,9 +104,19 @@ var mutants = []mutant{
 		tests: "./tests/model", run: "TestShard", args: seeds,
 	},
 	{
-		name:  "a hot record is not replaced",
-		edits: []edit{{"server/shard/evaluate/cache.go", "			m.hot.put(j.key, j.keep())\n", "			if _, ok := m.hot.get([]byte(j.key)); !ok {\n				m.hot.put(j.key, j.keep())\n			}\n"}},
+		name:  "a batch takes for written what the one before it did",
+		edits: []edit{{batch, "j.batch, j.was, j.bodyChanged, j.touched, j.body = b.begun, j.is,", "j.batch, j.was, j.bodyChanged, j.touched, j.body = b.begun, j.was,"}},
 		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "read the store while an entry is in flight",
+		edits: []edit{{pop, "!b.Empty() || b.Flying()", "!b.Empty()"}},
+		tests: "./server/shard", run: "TestStatsInFlight",
+	},
+	{
+		name:  "answer before what was seen is committed",
+		edits: []edit{{actor, "	if len(s.flights) > 0 {\n		s.held", "	if len(s.flights) > 9 {\n		s.held"}},
+		tests: "./server/shard", run: "TestEntriesInFlight",
 	},
 	{
 		name:  "answer before the entry is committed",

@@ -106,6 +106,12 @@ func (w *Window) Load(now int64, scan func(from int64, yield func(Hint) bool)) (
 	return w.beyond < to
 }
 
+// Urgent reports whether Load must be called soon: the horizon, beyond which there
+// are wake-ups, is nearer than half the span.
+func (w *Window) Urgent(now int64) bool {
+	return w.beyond < now+windowSpan && w.horizon < now+windowSpan/2 && (w.wheel.Len() < windowMax || w.horizon <= now)
+}
+
 // Take returns at most max hints whose wake-up is at or before now, in order.
 func (w *Window) Take(now int64, max int, out []Hint) []Hint {
 	w.fired = w.wheel.Expire(now, max, w.fired[:0])

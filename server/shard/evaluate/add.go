@@ -209,6 +209,7 @@ func (b *Batch) accept(q *queue, n *commands.NewJob, o *commands.AddOptions) com
 	}
 	b.countTTL(rec)
 	rec.SetBody(&record.Body{Payload: n.Payload, Meta: o.Meta, Backoff: o.Backoff, Lease: o.Lease})
+	own(rec)
 	if o.Cond == commands.CondIdem || o.Cond == commands.CondUpsert || o.Cond == commands.CondXX {
 		b.forget(q, id)
 	}

@@ -59,16 +59,19 @@ type Memory struct {
 	Heads   *dispatch.Heads
 	Waiters *dispatch.Waiters
 
-	queues   map[string]*queue
-	byNum    map[uint32]*queue
-	totals   record.Queue
-	number   int64    // of queues
-	want     []*queue // with a waiter, and with a job that became ready
-	scratch  scratch  // of the batch under evaluation
-	hot      hot
-	known    *dispatch.Known // nil = not built yet: any id may exist
-	building bool            // a new one is being filled
-	learned  []uint64        // what became live since, for the new one
+	queues  map[string]*queue
+	byNum   map[uint32]*queue
+	totals  record.Queue
+	number  int64    // of queues
+	want    []*queue // with a waiter, and with a job that became ready
+	scratch scratch  // of the batch under evaluation
+	overlay
+	begun     uint64          // batches so far; the newest one's number
+	sealed    uint64          // the newest batch that was sealed
+	committed uint64          // all batches up to it are in the store
+	known     *dispatch.Known // nil = not built yet: any id may exist
+	building  bool            // a new one is being filled
+	learned   []uint64        // what became live since, for the new one
 	// sweepAt is when the next IDEM memories may be swept, progress ns.
 	sweepAt int64
 }
@@ -141,39 +144,37 @@ type Batch struct {
 	Replied int
 }
 
+// overlay is what the store does not have yet: what the batches in flight and the
+// one under evaluation leave. All but the live jobs is forgotten when nothing is in
+// flight.
+type overlay struct {
+	jobs  jobs
+	large []largeBody       // of live jobs, in order of batches
+	dead  map[uint64]*job   // dead jobs that were looked at, by acceptance
+	died  map[string][]*job // those that died, oldest first, by q4 id
+	idem  map[string]*idem
+}
+
 // scratch is what a batch gathers; its storage serves one batch after the other.
 type scratch struct {
-	live    map[string]*job   // the overlay, by q4 id; is == nil: there is no live job
-	dead    map[uint64]*job   // touched dead jobs, by acceptance
-	died    map[string][]*job // those that died in this batch, oldest first, by q4 id
-	touched []*job            // in order of first touch
-	queued  []*queue          // touched queues, likewise
-	idem    map[string]*record.Idem
-	idems   []string // keys of idem in order of first touch
+	touched []*job   // in order of first touch
+	queued  []*queue // touched queues, likewise
+	idems   []string // touched keys of idem, likewise
 	effects effect.Batch
 	bytes   int
 	key     []byte
 }
 
 func (s *scratch) reset() {
-	if s.live == nil {
-		s.live, s.dead, s.died, s.idem = map[string]*job{}, map[uint64]*job{}, map[string][]*job{}, map[string]*record.Idem{}
-	}
-	if len(s.live) > overlayKeep {
-		s.live = map[string]*job{} // clearing costs as much as it once held
-	}
-	clear(s.live)
-	clear(s.dead)
-	clear(s.died)
-	clear(s.idem)
 	clear(s.touched)
 	s.touched, s.queued, s.idems, s.bytes = s.touched[:0], s.queued[:0], s.idems[:0], 0
 	s.effects.Reset()
 }
 
 const (
-	// overlayKeep is the size of an overlay that is used again.
-	overlayKeep = 1 << 13
+	// overlayMax bounds dead jobs and IDEM memories in the overlay: then it wants to
+	// be forgotten.
+	overlayMax = 1 << 12
 	// findCost counts a look-up against the size of a batch: it is bounded in work, too.
 	findCost = 32
 	// BatchReplies bounds the payloads in the replies of a batch. It is a target: one
@@ -224,30 +225,56 @@ type Run struct {
 	RunNs int64
 }
 
-// job is one touched job of a batch.
+// job is a job that was looked at. Its records do not change.
 type job struct {
 	key         string // of the overlay: q4 id; "" for a dead job that was looked up
 	q           *queue
-	was         *record.Job // committed; nil = none
-	is          *record.Job // as the batch leaves it; nil = none
-	bodyChanged bool
-	touched     bool
-	body        *record.Body // as loaded, if it stands apart; the record itself may be a cached one
+	batch       uint64       // the last one that looked at it
+	was         *record.Job  // as the batch found it; nil = none
+	is          *record.Job  // as the batch leaves it; nil = none
+	bodyChanged bool         // by the batch
+	touched     bool         // by the batch
+	body        *record.Body // as the batch loaded it, if it stands apart
+}
+
+// in makes the job one of the present batch.
+func (j *job) in(b *Batch) *job {
+	if j.batch != b.begun {
+		j.batch, j.was, j.bodyChanged, j.touched, j.body = b.begun, j.is, false, false, nil
+	}
+	return j
 }
 
 func (j *job) isDead() bool { return j.is != nil && j.is.State == record.Dead }
 
 // NewBatch starts a batch at now.
 func (m *Memory) NewBatch(now Now, limit Limits) *Batch {
-	m.hot.size = limit.HotRecords
-	m.settled()
+	if !m.Flying() {
+		m.committed = m.begun
+	}
+	m.begun++
+	m.jobs.turn(limit.HotRecords, m.begun, m.committed)
 	m.scratch.reset()
 	b := &Batch{Memory: m, scratch: &m.scratch, now: now, limit: limit}
-	if len(m.queues) > maxCachedQueues {
-		b.forgetQueues()
+	if !m.Flying() {
+		m.overlay.dead, m.overlay.died, m.overlay.idem = map[uint64]*job{}, map[string][]*job{}, map[string]*idem{}
+		if len(m.queues) > maxCachedQueues {
+			b.forgetQueues()
+		}
 	}
 	return b
 }
+
+// Flying reports whether a sealed batch is not committed yet: the store lacks it.
+func (m *Memory) Flying() bool { return m.sealed > m.committed }
+
+// Full reports whether the overlay wants a batch that begins with nothing in flight.
+func (m *Memory) Full() bool {
+	return len(m.overlay.dead)+len(m.overlay.idem) > overlayMax || len(m.queues) > maxCachedQueues
+}
+
+// Number returns the batch's number, for Committed.
+func (b *Batch) Number() uint64 { return b.begun }
 
 // Empty reports whether the batch has changed nothing.
 func (b *Batch) Empty() bool {
@@ -283,6 +310,7 @@ func (b *Batch) Seal(shard uint32) []byte {
 		b.Applied.Cursors[d] = b.Windows[d].Cursor(b.now.In(record.Domain(d)))
 	}
 	b.Applied.Sequence++
+	b.sealed = b.begun
 	return b.effects.Seal(effect.Header{Shard: shard, Applied: b.Applied})
 }
 
@@ -361,33 +389,25 @@ func (b *Batch) touch(q *queue) {
 // find returns the queue's live job with the id, or nil.
 func (b *Batch) find(q *queue, id []byte) *job {
 	b.key = record.AppendJobKey(b.key[:0], q.Number, id)
-	if j, ok := b.live[string(b.key[1:])]; ok {
-		if j.is == nil {
-			return nil
-		}
-		return j
-	}
-	key := string(b.key[1:])
-	j := &job{q: q, key: key}
-	b.live[key] = j
-	b.bytes += findCost
-	if rec, ok := b.hot.get(b.key[1:]); ok {
-		if rec == nil {
-			return nil
-		}
-		j.was, j.is = rec, rec
-		return j
-	}
-	if b.unknown(b.key[1:]) {
+	key := b.key[1:]
+	if b.unknown(key) {
 		return nil
 	}
-	v, ok := b.Store.Get(b.key)
-	if !ok {
+	j := b.jobs.get(key)
+	if j == nil {
+		b.bytes += findCost
+		j = &job{key: string(key)}
+		b.jobs.put(j)
+		if v, ok := b.Store.Get(b.key); ok {
+			rec, err := record.DecodeJob(q.Number, bytes.Clone(id), v)
+			corrupt(err)
+			j.is = rec
+		}
+	}
+	j.q = q
+	if j.in(b).is == nil {
 		return nil
 	}
-	rec, err := record.DecodeJob(q.Number, append([]byte(nil), id...), v)
-	corrupt(err)
-	j.was, j.is = rec, rec
 	return j
 }
 
@@ -401,22 +421,22 @@ func (b *Batch) findDead(q *queue, id []byte) *job {
 	died := b.died[string(k)]
 	for i := len(died) - 1; i >= 0; i-- {
 		if died[i].isDead() {
-			return died[i]
+			return died[i].in(b)
 		}
 	}
 	var newest *job
 	b.scan(record.AppendDeadIDPrefix(nil, q.Number, id), func(_, value []byte) bool {
 		rec, err := record.DecodeJob(q.Number, bytes.Clone(id), bytes.Clone(value))
 		corrupt(err)
-		j, touched := b.dead[rec.Seq]
-		if !touched {
-			j = &job{q: q, was: rec, is: rec}
+		j := b.dead[rec.Seq]
+		if j == nil {
+			j = &job{q: q, is: rec}
 			b.dead[rec.Seq] = j
 		}
 		if !j.isDead() {
-			return true // revived or gone in this batch
+			return true // revived or gone since
 		}
-		newest = j
+		newest = j.in(b)
 		return false // they come newest first
 	})
 	return newest
@@ -444,14 +464,15 @@ func (b *Batch) body(j *job) *record.Body {
 // place returns the overlay's place for a new live job; the id must be free.
 func (b *Batch) place(q *queue, id []byte) *job {
 	b.key = record.AppendJobKey(b.key[:0], q.Number, id)
-	j := b.live[string(b.key[1:])]
+	key := b.key[1:]
+	j := b.jobs.get(key)
 	if j == nil {
-		key := string(b.key[1:])
-		j = &job{q: q, key: key}
-		b.live[key] = j
+		j = &job{key: string(key)}
+		b.jobs.put(j)
 	}
-	b.learn(b.key[1:])
-	j.bodyChanged = true
+	j.q = q
+	b.learn(key)
+	j.in(b).bodyChanged = true
 	return j
 }
 
@@ -497,6 +518,9 @@ func (b *Batch) change(j *job, rec *record.Job) {
 		})
 	}
 	b.bytes += 96 + len(rec.ID)
+	if rec.Separate && j.bodyChanged {
+		b.large = append(b.large, largeBody{j, rec.Body, b.begun})
+	}
 	if rec.Body != nil && (!rec.Separate || j.bodyChanged) {
 		b.bytes += len(rec.Body.Payload)
 	}

@@ -2,71 +2,86 @@ package evaluate
 
 import (
 	"bytes"
+	"slices"
 
 	"dqd/persist/record"
 	"dqd/server/shard/dispatch"
 )
 
-// What the leader remembers of the store to save reads: both are caches, and void
-// with the memory they belong to.
+// What the leader remembers of the store to save reads. It is void with the memory
+// it belongs to.
 
-// hot keeps the records of live jobs that were lately touched, as committed: a
-// job that is added, leased and acked within short is read from the store never.
-// Records move to the young generation when they are changed; when that is full,
-// the old one is dropped.
+// jobs are the live jobs that were lately looked at, as the batches so far leave
+// them, by q4 id. They are the overlay of the batch under evaluation and of those
+// in flight, and a cache of committed records besides: a job that is added, leased
+// and acked within short is never read from the store.
 //
-// A nil record says that the job has ended: the store would have to step over all
-// that an often used id has been.
-type hot struct {
-	young, old map[string]*record.Job
-	size       int // records of a generation
+// Jobs that are looked at are in the young generation; when that is full, the old
+// one is dropped. A job that a batch in flight has touched is in one of the two.
+//
+// A job whose record is nil has ended: the store would have to step over all that
+// an often used id has been.
+type jobs struct {
+	young, old map[string]*job
+	turned     uint64 // the batch before which the generations last changed
 }
 
-func (h *hot) get(key []byte) (rec *record.Job, ok bool) {
-	if rec, ok = h.young[string(key)]; !ok {
-		rec, ok = h.old[string(key)]
+// turn drops the old generation, if the young one is full and no batch in flight
+// has jobs in the old one. batch is the one about to begin.
+func (g *jobs) turn(size int, batch, committed uint64) {
+	if g.young == nil || len(g.young) >= size && g.turned-1 <= committed {
+		g.old, g.young = g.young, make(map[string]*job, size/4)
+		g.turned = batch
 	}
-	return rec, ok
 }
 
-func (h *hot) put(key string, rec *record.Job) {
-	if len(h.young) >= h.size || h.young == nil {
-		h.old, h.young = h.young, make(map[string]*record.Job, h.size/4)
+func (g *jobs) get(key []byte) *job {
+	if j := g.young[string(key)]; j != nil {
+		return j
 	}
-	h.young[key] = rec
-	delete(h.old, key)
+	j := g.old[string(key)]
+	if j != nil {
+		g.young[j.key] = j
+	}
+	return j
 }
 
-// settled takes over what the last batch left, which is committed by now.
-func (m *Memory) settled() {
-	for _, j := range m.scratch.touched {
-		switch {
-		case j.key == "": // a dead job
-		case j.is == nil || !j.is.State.Live():
-			m.hot.put(j.key, nil)
-		default:
-			m.hot.put(j.key, j.keep())
+func (g *jobs) put(j *job) { g.young[j.key] = j }
+
+// own copies a small new body out of the request that it came with. A large one is
+// released when its batch is committed.
+func own(rec *record.Job) {
+	if rec.Separate {
+		return
+	}
+	body := *rec.Body
+	body.Payload = bytes.Clone(body.Payload)
+	body.Meta = make([]record.Field, len(rec.Body.Meta))
+	for i, f := range rec.Body.Meta {
+		body.Meta[i] = record.Field{Name: bytes.Clone(f.Name), Value: bytes.Clone(f.Value)}
+	}
+	rec.Body = &body
+}
+
+// largeBody is a body that a batch in flight writes.
+type largeBody struct {
+	job   *job
+	body  *record.Body
+	batch uint64
+}
+
+// Committed tells that all batches up to number are committed and in the store.
+func (m *Memory) Committed(number uint64) {
+	m.committed = max(m.committed, number)
+	n := 0
+	for ; n < len(m.large) && m.large[n].batch <= number; n++ {
+		if l := m.large[n]; l.job.is != nil && l.job.is.Body == l.body {
+			rec := *l.job.is
+			rec.Body = nil
+			l.job.is = &rec
 		}
 	}
-}
-
-// keep returns the record in a form that pins nothing else: a large body stays in
-// the store, a small one is copied out of its request.
-func (j *job) keep() *record.Job {
-	rec := *j.is
-	switch {
-	case rec.Separate:
-		rec.Body = nil
-	case j.bodyChanged:
-		body := *rec.Body
-		body.Payload = bytes.Clone(body.Payload)
-		body.Meta = make([]record.Field, len(rec.Body.Meta))
-		for i, f := range rec.Body.Meta {
-			body.Meta[i] = record.Field{Name: bytes.Clone(f.Name), Value: bytes.Clone(f.Value)}
-		}
-		rec.Body = &body
-	}
-	return &rec
+	m.large = slices.Delete(m.large, 0, n)
 }
 
 // learn notes that a job becomes live under the key.
@@ -89,11 +104,16 @@ func (m *Memory) unknown(key []byte) bool {
 // bytes each, so much can be added before it is built anew.
 const knownSpare = 1 << 20
 
+// WantsKnown reports whether RenewKnown would return a filter.
+func (m *Memory) WantsKnown() bool {
+	return !m.building && (m.known == nil || m.known.Full())
+}
+
 // RenewKnown returns an empty filter to be filled with the keys of all live jobs
 // that are in the store now (LearnStored), or nil if none is needed. It must be
 // called between batches. What becomes live meanwhile is kept for UseKnown.
 func (m *Memory) RenewKnown() *dispatch.Known {
-	if m.building || m.known != nil && !m.known.Full() {
+	if !m.WantsKnown() {
 		return nil
 	}
 	m.building = true

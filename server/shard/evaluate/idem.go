@@ -29,23 +29,29 @@ func (b *Batch) forget(q *queue, id []byte) {
 	}
 }
 
+// idem is the IDEM memory of an id's ended jobs; nil = none.
+type idem struct {
+	batch   uint64       // the last one that set it
+	was, is *record.Idem // as the batch found and leaves it
+}
+
 // memory returns the valid IDEM memory of the id's ended jobs, or nil.
 func (b *Batch) memory(q *queue, id []byte) *record.Idem {
 	if q.idemUntil <= b.now.Progress {
 		return nil
 	}
-	k := record.AppendIdemKey(nil, q.Number, id)
-	m, ok := b.idem[string(k)]
-	if !ok {
-		m = b.storedIdem(k)
-	}
+	m := b.idemAt(record.AppendIdemKey(nil, q.Number, id))
 	if m == nil || m.Until <= b.now.Progress {
 		return nil
 	}
 	return m
 }
 
-func (b *Batch) storedIdem(k []byte) *record.Idem {
+// idemAt returns what is remembered under a key, valid or not.
+func (b *Batch) idemAt(k []byte) *record.Idem {
+	if m := b.idem[string(k)]; m != nil {
+		return m.is
+	}
 	v, ok := b.Store.Get(k)
 	if !ok {
 		return nil
@@ -55,32 +61,34 @@ func (b *Batch) storedIdem(k []byte) *record.Idem {
 	return &m
 }
 
-func (b *Batch) setIdem(q *queue, id []byte, m *record.Idem) {
-	k := string(record.AppendIdemKey(nil, q.Number, id))
-	if _, ok := b.idem[k]; !ok {
-		b.idems = append(b.idems, k)
+func (b *Batch) setIdem(q *queue, id []byte, is *record.Idem) {
+	k := record.AppendIdemKey(nil, q.Number, id)
+	m := b.idem[string(k)]
+	if m == nil || m.batch != b.begun {
+		m = &idem{batch: b.begun, was: b.idemAt(k)}
+		b.idem[string(k)] = m
+		b.idems = append(b.idems, string(k))
 	}
-	b.idem[k] = m
-	if m != nil {
-		q.idemUntil = max(q.idemUntil, m.Until)
-		b.sweepAt = min(b.sweepAt, m.Until+sweepEvery)
+	m.is = is
+	if is != nil {
+		q.idemUntil = max(q.idemUntil, is.Until)
+		b.sweepAt = min(b.sweepAt, is.Until+sweepEvery)
 	}
 	b.bytes += 64 + len(id)
 }
 
-// sealIdem writes what the batch leaves of one memory. What is stored is read
-// here, so that its sweep key goes with it.
+// sealIdem writes what the batch leaves of one memory, and of its sweep key.
 func (b *Batch) sealIdem(key string) {
 	k := []byte(key)
 	q, id, _ := record.ParseIdemKey(k)
-	stored, m := b.storedIdem(k), b.idem[key]
-	if stored != nil && (m == nil || stored.Until != m.Until) {
-		b.effects.Delete(record.AppendIdemSweepKey(nil, stored.Until, q, id))
+	m := b.idem[key]
+	if m.was != nil && (m.is == nil || m.was.Until != m.is.Until) {
+		b.effects.Delete(record.AppendIdemSweepKey(nil, m.was.Until, q, id))
 	}
-	if m != nil {
-		b.effects.Set(k, m.AppendValue(nil))
-		b.effects.Set(record.AppendIdemSweepKey(nil, m.Until, q, id), nil)
-	} else if stored != nil {
+	if m.is != nil {
+		b.effects.Set(k, m.is.AppendValue(nil))
+		b.effects.Set(record.AppendIdemSweepKey(nil, m.is.Until, q, id), nil)
+	} else if m.was != nil {
 		b.effects.Delete(k)
 	}
 }
@@ -94,9 +102,10 @@ const sweepEvery = int64(1e9)
 // SweepAt returns when Sweep wants to be called, in progress ns; MaxInt64 = never.
 func (m *Memory) SweepAt() int64 { return m.sweepAt }
 
-// Sweep removes IDEM memories whose time is over.
+// Sweep removes IDEM memories whose time is over. It reads the store, so it waits
+// for a batch that begins with nothing in flight.
 func (b *Batch) Sweep() {
-	if b.now.Progress < b.sweepAt {
+	if b.now.Progress < b.sweepAt || b.Flying() {
 		return
 	}
 	lo := record.AppendIdemSweepBound(nil, b.Applied.IdemCursor)

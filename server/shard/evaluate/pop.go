@@ -111,7 +111,7 @@ type boundary struct{}
 
 // needBoundary ends the evaluation of a request that needs committed state.
 func (b *Batch) needBoundary() {
-	if !b.Empty() {
+	if !b.Empty() || b.Flying() {
 		panic(boundary{})
 	}
 }

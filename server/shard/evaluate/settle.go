@@ -195,6 +195,7 @@ func (b *Batch) reschedule(r *commands.Reschedule) commands.Reply {
 		changed := *b.body(j)
 		changed.Payload = r.Payload
 		rec.SetBody(&changed)
+		own(rec)
 		j.bodyChanged = true
 	}
 	b.countTTL(rec)

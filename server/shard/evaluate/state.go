@@ -98,8 +98,8 @@ func (b *Batch) die(j *job, rec *record.Job, cause record.Cause) {
 		rec.Wake = record.Instant{Domain: record.Progress, Ns: b.now.Progress + j.q.set.DeadKeep}
 	}
 	k := liveKey(rec.Queue, rec.ID)
-	b.live[k] = &job{q: j.q, key: k}
 	j.key = k // also of a job that was never live before: its place is empty now
+	b.jobs.put((&job{q: j.q, key: k}).in(b))
 	b.died[k] = append(b.died[k], j)
 	b.dead[rec.Seq] = j
 	b.change(j, rec)
@@ -111,7 +111,7 @@ func (b *Batch) revive(j *job) *record.Job {
 	rec := j.edit()
 	rec.Cause, rec.Died = record.CauseNone, 0
 	j.key = liveKey(rec.Queue, rec.ID)
-	b.live[j.key] = j
+	b.jobs.put(j)
 	b.learn([]byte(j.key))
 	return rec
 }
@@ -202,10 +202,10 @@ func (b *Batch) Wake(h dispatch.Hint) {
 // deadAt returns the dead job that a hint names, or nil.
 func (b *Batch) deadAt(q *queue, h dispatch.Hint) *job {
 	if j, ok := b.dead[h.Seq]; ok {
-		if j.is == nil || j.is.State != record.Dead {
+		if !j.isDead() {
 			return nil
 		}
-		return j
+		return j.in(b)
 	}
 	v, ok := b.Store.Get(record.AppendDeadJobKey(nil, q.Number, []byte(h.ID), h.Died, h.Seq))
 	if !ok {
@@ -213,9 +213,9 @@ func (b *Batch) deadAt(q *queue, h dispatch.Hint) *job {
 	}
 	rec, err := record.DecodeJob(q.Number, []byte(h.ID), v)
 	corrupt(err)
-	j := &job{q: q, was: rec, is: rec}
+	j := &job{q: q, is: rec}
 	b.dead[h.Seq] = j
-	return j
+	return j.in(b)
 }
 
 // The counters that bump takes.

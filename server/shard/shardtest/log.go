@@ -4,9 +4,11 @@ package shardtest
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"dqd/persist"
 	"dqd/persist/record"
+	"dqd/raftfsm"
 	"dqd/raftfsm/effect"
 )
 
@@ -22,6 +24,7 @@ type Log struct {
 	applied record.Applied
 	index   uint64
 	queue   chan proposal
+	waiting atomic.Int32
 	stopped chan struct{}
 }
 
@@ -62,8 +65,8 @@ func (l *Log) run() {
 		l.index++
 		b := l.State.Batch()
 		next, fenced, err := effect.Apply(b, l.Applied(), 0, l.index, 1, p.entry)
-		if err != nil || fenced {
-			panic("shardtest: entry refused: " + errText(err))
+		if err != nil {
+			panic("shardtest: entry refused: " + err.Error())
 		}
 		if err := b.Commit(); err != nil {
 			panic(err)
@@ -71,7 +74,11 @@ func (l *Log) run() {
 		l.mu.Lock()
 		l.applied = next
 		l.mu.Unlock()
-		p.done(nil)
+		if fenced {
+			p.done(raftfsm.ErrFenced)
+		} else {
+			p.done(nil)
+		}
 	}
 }
 
@@ -98,6 +105,9 @@ func (l *Log) Hold() (release func()) {
 	}
 }
 
+// Waiting returns how many entries are not done with.
+func (l *Log) Waiting() int { return int(l.waiting.Load()) }
+
 // Fail lets the next entries fail with these errors.
 func (l *Log) Fail(errs ...error) {
 	l.mu.Lock()
@@ -108,15 +118,14 @@ func (l *Log) Fail(errs ...error) {
 // Lead tells the shard that this node starts, or stops, to lead.
 func (l *Log) Lead(lead bool) { l.leader <- lead }
 
-func errText(err error) string {
-	if err == nil {
-		return "fenced"
-	}
-	return err.Error()
-}
-
 // Propose implements shard.Log.
-func (l *Log) Propose(entry []byte, done func(error)) { l.queue <- proposal{entry, done} }
+func (l *Log) Propose(entry []byte, done func(error)) {
+	l.waiting.Add(1)
+	l.queue <- proposal{entry, func(err error) {
+		l.waiting.Add(-1)
+		done(err)
+	}}
+}
 
 // Applied implements shard.Log.
 func (l *Log) Applied() record.Applied {
