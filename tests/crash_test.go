@@ -309,6 +309,15 @@ func pop(c *dqdtest.Client, book *ledger.Ledger, queue, count, lease string) ([]
 	if err != nil {
 		return nil, err
 	}
+	return deliveries(v, book, lease, sent)
+}
+
+// deliveries reads the reply of a pop that was sent at the given time, and notes it.
+func deliveries(v script.Value, book *ledger.Ledger, lease string, sent time.Time) ([]delivery, error) {
+	d, err := time.ParseDuration(lease)
+	if err != nil {
+		return nil, err
+	}
 	received := time.Now()
 	var jobs []delivery
 	for _, tuple := range v.Items {
@@ -316,7 +325,7 @@ func pop(c *dqdtest.Client, book *ledger.Ledger, queue, count, lease string) ([]
 			return nil, fmt.Errorf("%w to DQPOP: %s", errWrongReply, script.Format(v))
 		}
 		id := tuple.Items[1].Text
-		book.Delivered(id, tuple.Items[5].Int()*1e6, sent, received)
+		book.Delivered(id, ledger.Delivery{Token: tuple.Items[3].Int(), Due: tuple.Items[5].Int() * 1e6, Lease: d, Sent: sent, Received: received})
 		jobs = append(jobs, delivery{id, tuple.Items[3].Text})
 	}
 	return jobs, nil

@@ -267,27 +267,6 @@ func TestUnreadAnswersStayBounded(t *testing.T) {
 	}
 }
 
-// Who begins a command and does not finish it is closed (after 30 s).
-func TestSlowCommandIsClosed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for a deadline of 30 s")
-	}
-	t.Parallel()
-	server := dqdtest.Start(t, dqdtest.Options{})
-	slow := server.Dial()
-	idle := server.Dial()
-	if err := slow.Raw([]byte("*1\r\n$4\r\nPI")); err != nil {
-		t.Fatal(err)
-	}
-	slow.SetReadDeadline(time.Now().Add(3 * dqdtest.Deadline))
-	if n, err := io.Copy(io.Discard, slow); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("still connected after %d bytes", n)
-	}
-	if v, err := idle.Do("PING"); err != nil || v.Text != "PONG" {
-		t.Errorf("a client that is idle between commands was closed: %v %v", v, err)
-	}
-}
-
 // A million bytes of pipelined PING, and a pattern made to take for ever.
 func TestFloodsAreServed(t *testing.T) {
 	server := dqdtest.Start(t, dqdtest.Options{})

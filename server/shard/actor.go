@@ -292,6 +292,7 @@ func (s *Shard) boundary() (more bool) {
 	offset := now.Offset - m.Applied.WallOffset
 	stepped := s.stepped || s.accepted
 	if b.Empty() && !stepped && offset < offsetAlone && offset > -offsetAlone {
+		s.publish() // pops may wait, or wait no more, and the clock may have changed
 		s.answer(answers)
 		if !more {
 			s.setAlarm()

@@ -36,20 +36,26 @@ type steppingClock struct {
 func (c *steppingClock) Wall() int64 { return c.wall + c.Mono() }
 
 // run runs f in a bubble with a shard that serves.
-func run(t *testing.T, f func(b *bench)) { runEarly(t, 0, f) }
+func run(t *testing.T, f func(b *bench)) {
+	t.Helper()
+	runWith(t, func(*shard.Options) {}, f)
+}
 
-// runEarly is run with Options.Early.
-func runEarly(t *testing.T, early int64, f func(b *bench)) {
+// runWith is run with other options.
+func runWith(t *testing.T, set func(*shard.Options), f func(b *bench)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		state, err := persist.OpenState("state", persist.StateOptions{FS: persist.MemFS()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		b := &bench{t: t, clock: &steppingClock{tsc.NewGo(), 1_800_000_000_000_000_000}, state: state, log: shardtest.NewLog(state)}
-		b.shard = shard.New(shard.Options{
+		opt := shard.Options{
 			Log: b.log, State: state, Clock: b.clock, Logger: slog.New(slog.DiscardHandler),
-			Limits: evaluate.DefaultLimits(), Early: early, Fatal: func(err error) { panic(err) },
-		})
+			Limits: evaluate.DefaultLimits(), Fatal: func(err error) { panic(err) },
+		}
+		set(&opt)
+		b.shard = shard.New(opt)
 		synctest.Wait()
 		f(b)
 		b.shard.Close()
@@ -359,10 +365,13 @@ func TestBusy(t *testing.T) {
 	})
 }
 
+// early begins an entry for every request, as far as entries may be in flight.
+func early(o *shard.Options) { o.Early = 1 }
+
 // TestEntriesInFlight: what is evaluated while entries are in flight sees them, and
 // is not answered before they are committed, also where it writes nothing itself.
 func TestEntriesInFlight(t *testing.T) {
-	runEarly(t, 1, func(b *bench) {
+	runWith(t, early, func(b *bench) {
 		c, reader := &shardtest.Client{}, &shardtest.Client{}
 		release := b.log.Hold()
 		b.do(c, "DQADD q a x")
@@ -383,7 +392,7 @@ func TestEntriesInFlight(t *testing.T) {
 // TestEntriesInFlightFail: when one fails, all that was evaluated on top of it has
 // not happened, and what only read it is refused too.
 func TestEntriesInFlightFail(t *testing.T) {
-	runEarly(t, 1, func(b *bench) {
+	runWith(t, early, func(b *bench) {
 		c, reader := &shardtest.Client{}, &shardtest.Client{}
 		release := b.log.Hold()
 		b.log.Fail(raftfsm.ErrNotProposed)
@@ -400,7 +409,7 @@ func TestEntriesInFlightFail(t *testing.T) {
 
 // TestStatsInFlight: what must read the store waits until all that was before it is there.
 func TestStatsInFlight(t *testing.T) {
-	runEarly(t, 1, func(b *bench) {
+	runWith(t, early, func(b *bench) {
 		c := &shardtest.Client{}
 		release := b.log.Hold()
 		b.do(c, "DQADD q a x DELAY 10s")

@@ -36,6 +36,8 @@ type Options struct {
 	Args []string
 	// Env are further NAME=value settings.
 	Env []string
+	// OpenFiles is the limit of open files that the process gets; 0 = this one's.
+	OpenFiles int
 }
 
 // Server is a running dqd process.
@@ -144,6 +146,9 @@ func (s *Server) start() error {
 		args = append(args, "--config", path)
 	}
 	s.cmd = exec.Command(Binary(s.t), args...)
+	if n := s.options.OpenFiles; n > 0 {
+		s.cmd = exec.Command("/bin/sh", append([]string{"-c", `ulimit -n "$0" && exec "$@"`, fmt.Sprint(n), Binary(s.t)}, args...)...)
+	}
 	s.cmd.Env = append(os.Environ(), s.options.Env...)
 	if s.options.Password != "" {
 		s.cmd.Env = append(s.cmd.Env, "DQD_REQUIREPASS="+s.options.Password)
@@ -248,6 +253,9 @@ func (s *Server) end(sig syscall.Signal) error {
 		return fmt.Errorf("dqd did not end within %v of %v", Deadline, sig)
 	}
 }
+
+// Signal sends the process a signal.
+func (s *Server) Signal(sig syscall.Signal) error { return s.cmd.Process.Signal(sig) }
 
 // Pid returns the process's number.
 func (s *Server) Pid() int { return s.cmd.Process.Pid }

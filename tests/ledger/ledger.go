@@ -1,6 +1,7 @@
 // Package ledger remembers what a server has acknowledged, and finds out after
 // a crash whether all of it is still true: nothing acknowledged lost, nothing
-// acked or cancelled delivered again, no due time moved, counters that add up.
+// acked or cancelled delivered again, no job leased twice at a time, no due time
+// moved, counters that add up.
 //
 // Operations whose answer did not come are open: they may or may not have
 // happened. The next look at the job settles which.
@@ -36,14 +37,25 @@ const (
 
 // job is what is known of one job.
 type job struct {
-	added     bool   // the add was answered, or the job was seen
-	addOpen   bool   // an add was sent and not answered
-	relative  bool   // due by DELAY: shown against the wall clock, which is corrected in small steps
-	dues      []Span // it has one of these, until its first delivery
-	ending    Ending
-	endOpen   map[Ending]bool // sent and not answered
-	endedAt   time.Time       // the answer had come by then
-	delivered bool
+	added    bool   // the add was answered, or the job was seen
+	addOpen  bool   // an add was sent and not answered
+	relative bool   // due by DELAY: shown against the wall clock, which is corrected in small steps
+	dues     []Span // it has one of these, until its first delivery
+	ending   Ending
+	endOpen  map[Ending]bool // sent and not answered
+	endedAt  time.Time       // the answer had come by then
+	leases   []Delivery      // in the order in which they became known
+}
+
+// Delivery is what a client knows of a lease that it was given.
+type Delivery struct {
+	Token int64
+	// Due is as delivered, in Unix nanoseconds.
+	Due   int64
+	Lease time.Duration
+	// Sent is when the pop was sent, Received when its reply was there: the lease
+	// began in between.
+	Sent, Received time.Time
 }
 
 // Ledger is what a server has acknowledged.
@@ -133,8 +145,8 @@ func (l *Ledger) End(id string, how Ending) Op {
 	}}
 }
 
-// Delivered notes a delivery, by a pop that was sent at the given time.
-func (l *Ledger) Delivered(id string, due int64, popSent, received time.Time) {
+// Delivered notes a delivery.
+func (l *Ledger) Delivered(id string, d Delivery) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	j := l.jobs[id]
@@ -142,14 +154,29 @@ func (l *Ledger) Delivered(id string, due int64, popSent, received time.Time) {
 	case j == nil:
 		l.violation("%s was delivered and never added", id)
 		return
-	case j.ending != Lives && popSent.After(j.endedAt):
+	case j.ending != Lives && d.Sent.After(j.endedAt):
 		l.violation("%s was delivered again after it had been %s", id, j.ending)
 	}
 	// The two clocks are of one machine; the slack is for their correction.
-	if early := time.Duration(due - received.UnixNano()); early > clockSlack {
+	if early := time.Duration(d.Due - d.Received.UnixNano()); early > clockSlack {
 		l.violation("%s was delivered %v before its due time", id, early)
 	}
-	j.added, j.addOpen, j.delivered = true, false, true
+	for _, other := range j.leases {
+		if other.Token == d.Token {
+			l.violation("%s was delivered twice with the token %d", id, d.Token)
+			continue
+		}
+		first, second := other, d
+		if first.Token > second.Token {
+			first, second = second, first
+		}
+		// The first lease began when its pop was sent, or later.
+		if early := first.Sent.Add(first.Lease).Sub(second.Received); early > clockSlack {
+			l.violation("%s was leased with the token %d at least %v before the lease of the token %d was over", id, second.Token, early, first.Token)
+		}
+	}
+	j.leases = append(j.leases, d)
+	j.added, j.addOpen = true, false
 }
 
 const (
@@ -227,7 +254,7 @@ func (l *Ledger) settle(id string, j *job, seen Observed) {
 }
 
 func (l *Ledger) checkDue(id string, j *job, seen Observed) {
-	if seen.Attempt > 0 || j.delivered {
+	if seen.Attempt > 0 || len(j.leases) > 0 {
 		return // a retry has a due of its own
 	}
 	slack := int64(0)

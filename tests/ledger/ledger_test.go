@@ -47,17 +47,34 @@ func TestLedgerSeesEachFault(t *testing.T) {
 // Deliveries are judged by when their pop was sent.
 func TestLedgerSeesWrongDeliveries(t *testing.T) {
 	now := time.Now()
+	at := func(sent, received time.Duration) Delivery {
+		return Delivery{Token: 9, Due: 1000, Lease: time.Minute, Sent: now.Add(sent), Received: now.Add(received)}
+	}
+	again := func(token int64, sent, received time.Duration) func(*Ledger) {
+		return func(l *Ledger) {
+			d := at(sent, received)
+			d.Token = token
+			l.Delivered("delayed", at(0, time.Second))
+			l.Delivered("delayed", d)
+		}
+	}
 	for _, c := range []struct {
 		name string
 		do   func(*Ledger)
 		want string
 	}{
-		{"right", func(l *Ledger) { l.Delivered("delayed", 1000, now, now) }, ""},
-		{"again after an ack", func(l *Ledger) { l.Delivered("acked", 1000, now.Add(time.Hour), now.Add(time.Hour)) }, "delivered again after it had been acked"},
-		{"after a cancel", func(l *Ledger) { l.Delivered("cancelled", 1000, now.Add(time.Hour), now.Add(time.Hour)) }, "delivered again after it had been cancelled"},
-		{"its pop was under way when the ack came", func(l *Ledger) { l.Delivered("acked", 1000, now.Add(-time.Hour), now) }, ""},
-		{"never added", func(l *Ledger) { l.Delivered("nobody", 1000, now, now) }, "never added"},
-		{"early", func(l *Ledger) { l.Delivered("delayed", now.Add(time.Minute).UnixNano(), now, now) }, "before its due time"},
+		{"right", func(l *Ledger) { l.Delivered("delayed", at(0, 0)) }, ""},
+		{"again after an ack", func(l *Ledger) { l.Delivered("acked", at(time.Hour, time.Hour)) }, "delivered again after it had been acked"},
+		{"after a cancel", func(l *Ledger) { l.Delivered("cancelled", at(time.Hour, time.Hour)) }, "delivered again after it had been cancelled"},
+		{"its pop was under way when the ack came", func(l *Ledger) { l.Delivered("acked", at(-time.Hour, 0)) }, ""},
+		{"never added", func(l *Ledger) { l.Delivered("nobody", at(0, 0)) }, "never added"},
+		{"early", func(l *Ledger) { l.Delivered("delayed", Delivery{Due: now.Add(time.Minute).UnixNano(), Received: now}) }, "before its due time"},
+		{"again when the lease is over", again(10, time.Minute, time.Minute+time.Second), ""},
+		{"again, by a pop that has waited long", again(10, -time.Hour, time.Minute+time.Second), ""},
+		{"again while it is leased", again(10, 50*time.Second, 59*time.Second), "at least 1s before the lease of the token 9 was over"},
+		{"leased before, and known later", again(8, -time.Hour, 0), ""},
+		{"leased while it was leased before, and known later", again(8, -30*time.Second, 0), "token 9 at least 29s before the lease of the token 8 was over"},
+		{"one token twice", again(9, time.Hour, time.Hour), "twice with the token 9"},
 		{"acked twice", func(l *Ledger) { l.End("acked", Acked).Done() }, "was acked although it had been acked"},
 		{"cancelled and acked", func(l *Ledger) { l.End("cancelled", Acked).Done() }, "was acked although it had been cancelled"},
 	} {
@@ -115,9 +132,9 @@ func history() (*Ledger, *store) {
 	l.Move("moved", At(2000), false).Done()
 	l.Move("moved", At(4000), false).Refused()
 	l.Add("leased", At(5), false).Done()
-	l.Delivered("leased", 5, time.Now(), time.Now())
+	l.Delivered("leased", Delivery{Token: 1, Received: time.Now()})
 	l.Add("acked", At(5), false).Done()
-	l.Delivered("acked", 5, time.Now(), time.Now())
+	l.Delivered("acked", Delivery{Token: 2, Sent: time.Now(), Received: time.Now()})
 	l.End("acked", Acked).Done()
 	l.Add("cancelled", At(5), false).Done()
 	l.End("cancelled", Cancelled).Done()

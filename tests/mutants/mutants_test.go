@@ -128,6 +128,21 @@ var mutants = []mutant{
 		edits: []edit{{apply, "	if h.Epoch == last.Epoch {\n		return h.Sequence == last.Sequence+1\n	}\n	return h.Epoch == last.Epoch+1 && h.Sequence == 0", "	return true"}},
 		tests: "./raftfsm/effect", run: ".",
 	},
+	{
+		name:  "let one client have any number of commands unanswered",
+		edits: []edit{{"server/options.go", "def(&o.PendingCalls, 4096)", "def(&o.PendingCalls, 1<<30)"}},
+		tests: "./tests", run: "FloodIsFair",
+	},
+	{
+		name:  "take too many connections for probes",
+		edits: []edit{{"server/http.go", "open.Add(1) > httpConnections", "open.Add(1) > 2*httpConnections"}},
+		tests: "./server", run: "HTTPConnectionsLimit",
+	},
+	{
+		name:  "count the waiting pops with the next entry only",
+		edits: []edit{{actor, "		s.publish() // pops may wait, or wait no more, and the clock may have changed\n", ""}},
+		tests: "./server/shard", run: "WaitingPops",
+	},
 }
 
 func TestEachMutantIsCaught(t *testing.T) {
@@ -138,9 +153,11 @@ func TestEachMutantIsCaught(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(strings.ReplaceAll(m.name, " ", "-"), func(t *testing.T) {
 			overlay := m.write(t, root)
-			args := append([]string{"test", "-count=1", "-overlay", overlay, m.tests, "-run", m.run}, m.args...)
+			args := append([]string{"test", "-count=1", m.tests, "-run", m.run}, m.args...)
 			cmd := exec.Command("go", args...)
 			cmd.Dir = root
+			// In the environment it goes for the program too that ./tests builds.
+			cmd.Env = append(os.Environ(), "DQD_BINARY=", "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
 			out, err := cmd.CombinedOutput()
 			text := string(out)
 			switch {
