@@ -81,9 +81,9 @@ type (
 		Now           int64  // wall ns, leader's cluster time
 		Source        string // tsc, os
 		TSCHz         int64  // 0 without TSC
-		OffsetUs      int64  // wall offset that the node holds against the OS wall clock, µs
-		UncertaintyUs int64
-		Steps         int64  // wall-clock steps seen
+		OffsetUs      int64  // OS wall clock − Now, µs: a held step, or what is being slewed
+		UncertaintyUs int64  // by how much the counter may be off the OS clock, µs
+		Steps         int64  // wall-clock steps seen since the start
 		State         string // ok, held
 	}
 )

@@ -73,6 +73,12 @@ func scanUnit(s []byte) (unit int64, rest []byte) {
 	return unit, s[i:]
 }
 
+// ParseDuration reads a setting's duration, written as in a command: bare
+// milliseconds, or parts such as 1h30m; in ns, from 0 to 100 years.
+func ParseDuration(s string) (ns int64, err error) {
+	return parseDuration("duration", []byte(s), DefaultLimits())
+}
+
 // parseDuration reads a <dur>: bare milliseconds, or parts such as 1h30m, in ns
 // from 0 to lim.MaxAhead. what names it in the error.
 func parseDuration(what string, arg []byte, lim *Limits) (int64, error) {

@@ -18,6 +18,7 @@ var settings = []setting{
 	{"appendfsync", constant("always")},
 	{"appendonly", constant("yes")},
 	{"client-query-buffer-limit", func(o *Options) string { return strconv.Itoa(o.Limits.Command) }},
+	{"clock-trust", func(o *Options) string { return strconv.FormatInt(o.ClockTrust.Milliseconds(), 10) }},
 	{"databases", constant("1")},
 	{"dir", func(o *Options) string { return o.Dir }},
 	{"maxclients", func(o *Options) string { return strconv.Itoa(o.MaxClients) }},

@@ -113,9 +113,9 @@ func (c serverCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge("dqd_stored_bytes", "Size of all jobs.", float64(g.Totals.Bytes))
 	gauge("dqd_queues", "Queues that exist.", float64(g.Queues))
 	gauge("dqd_waiting_pops", "Pops that wait for a job.", float64(g.Waiting))
-	gauge("dqd_clock_held", "1 while a step of the wall clock is not followed.", float64(bit(g.Clock.State == "held")))
+	gauge("dqd_clock_held", "1 while a step forwards of the system's wall clock is not followed.", float64(bit(g.Clock.State == "held")))
 	gauge("dqd_clock_tsc", "1 while the clock reads the processor's counter.", float64(bit(g.Clock.Source == "tsc")))
-	gauge("dqd_clock_offset_seconds", "Offset of the clock against the system's wall clock.", float64(g.Clock.OffsetUs)/1e6)
-	gauge("dqd_clock_uncertainty_seconds", "What the clock may be wrong by.", float64(g.Clock.UncertaintyUs)/1e6)
+	gauge("dqd_clock_offset_seconds", "By how much the system's wall clock is ahead of dqd's: a held step, or what is being slewed.", float64(g.Clock.OffsetUs)/1e6)
+	gauge("dqd_clock_uncertainty_seconds", "By how much the processor's counter may be off the system's clock; 0 if that is read.", float64(g.Clock.UncertaintyUs)/1e6)
 	counter("dqd_clock_steps_total", "Steps of the wall clock that were seen.", g.Clock.Steps)
 }

@@ -57,6 +57,8 @@ type Options struct {
 
 	// Wall is the clock that TIME shows, in nanoseconds since 1970 (the OS's).
 	Wall func() int64
+	// ClockTrust is shown by CONFIG GET, in ms: the shard acts on it.
+	ClockTrust time.Duration
 	// Version is dqd's own ("dev").
 	Version string
 	// Dir and ConfigFile are shown by INFO and CONFIG GET.

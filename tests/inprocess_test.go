@@ -16,8 +16,8 @@ import (
 	"dqd/server"
 	"dqd/server/shard"
 	"dqd/server/shard/evaluate"
+	"dqd/server/shard/shardtest"
 	"dqd/tests/script"
-	"dqd/tsc"
 )
 
 // inProcess is a whole server in a synctest bubble: real raft, real stores on a
@@ -26,6 +26,7 @@ import (
 type inProcess struct {
 	password string
 	fs       persist.FS
+	clock    *shardtest.Clock
 
 	node   *raftfsm.Node
 	shard  *shard.Shard
@@ -36,7 +37,7 @@ type inProcess struct {
 
 // openInProcess starts a server inside the current bubble.
 func openInProcess(t *testing.T, config map[string]string) (script.Target, error) {
-	p := &inProcess{fs: persist.MemFS()}
+	p := &inProcess{fs: persist.MemFS(), clock: shardtest.NewClock(time.Now().UnixNano())}
 	for name, value := range config {
 		if name != "requirepass" {
 			t.Fatalf("@config %s is not known in process", name)
@@ -55,8 +56,8 @@ func (p *inProcess) start() (err error) {
 	}
 	arguments := commands.DefaultLimits()
 	p.shard = shard.New(shard.Options{
-		Log: p.node, State: p.node.State(), Clock: tsc.NewGo(), Fatal: fatal, Logger: quiet,
-		Limits: evaluate.DefaultLimits(),
+		Log: p.node, State: p.node.State(), Clock: p.clock, Fatal: fatal, Logger: quiet,
+		Limits: evaluate.DefaultLimits(), ClockTrust: int64(24 * time.Hour),
 	})
 	p.server, err = server.New(server.Options{Password: p.password, Log: quiet, Arguments: arguments})
 	if err != nil {
@@ -102,6 +103,8 @@ func (p *inProcess) Advance(d time.Duration) error {
 	synctest.Wait()
 	return nil
 }
+
+func (p *inProcess) StepWall(d time.Duration) { p.clock.Step(d) }
 
 func (p *inProcess) Restart() error {
 	if err := p.stop(); err != nil {

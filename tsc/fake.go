@@ -10,6 +10,7 @@ import (
 type Fake struct {
 	mu         sync.Mutex // guards what follows; not held while an alarm fires
 	mono, wall int64
+	suspended  int64 // not counted by mono yet
 	alarms     []*fakeAlarm
 }
 
@@ -38,12 +39,34 @@ func (f *Fake) StepWall(d time.Duration) {
 	f.wall += int64(d)
 }
 
+// Suspend is a machine that sleeps for d: the wall clock goes on, and Mono counts the
+// time with the next CatchUp, or the next Advance. No alarm fires meanwhile.
+func (f *Fake) Suspend(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wall += int64(d)
+	f.suspended += int64(d)
+}
+
+// CatchUp makes Mono count what it was suspended for.
+func (f *Fake) CatchUp() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.catchUp()
+}
+
+func (f *Fake) catchUp() {
+	f.mono += f.suspended
+	f.suspended = 0
+}
+
 // Advance moves both clocks forward, to each alarm on the way in turn, and calls
 // it from here, with the clock showing its time. An alarm set to a time that has
 // passed fires with the next Advance, of 0 too.
 func (f *Fake) Advance(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.catchUp()
 	end := f.mono + int64(max(d, 0))
 	for {
 		a := f.first(end)

@@ -15,6 +15,9 @@ func NewGo() *Go { return &Go{time.Now()} }
 func (g *Go) Mono() int64 { return int64(time.Since(g.start)) }
 func (g *Go) Wall() int64 { return time.Now().UnixNano() }
 
+// CatchUp does nothing: package time does not count suspensions.
+func (g *Go) CatchUp() {}
+
 // Info names the source.
 func (g *Go) Info() Info { return Info{Source: "go"} }
 

@@ -56,11 +56,23 @@ func (o *OS) check(m int64) {
 		return // someone else is at it
 	}
 	defer o.mu.Unlock()
+	o.count()
+	o.nextCheck.Store(m + second)
+}
+
+// count moves the offset; mu is held.
+func (o *OS) count() {
 	if s := o.read(); s-o.suspended >= suspendMinNs {
 		o.offset.Add(s - o.suspended)
 		o.suspended = s
 	}
-	o.nextCheck.Store(m + second)
+}
+
+// CatchUp looks for a suspension now.
+func (o *OS) CatchUp() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.count()
 }
 
 func (o *OS) NewAlarm(fire func()) Alarm { return newAlarm(o, o.options.Spin, fire) }

@@ -13,6 +13,10 @@ type Source interface {
 	// machine was suspended (at the latest a second after it wakes up).
 	Mono() int64
 
+	// CatchUp makes Mono count the time of a suspension that has just ended, now
+	// instead of within a second. It costs microseconds.
+	CatchUp()
+
 	// Wall returns Unix nanoseconds on the operating system's real-time
 	// clock, which steps whenever someone sets it.
 	Wall() int64

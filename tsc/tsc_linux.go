@@ -27,6 +27,7 @@ type TSC struct {
 
 	invariant bool // asking the processor costs microseconds in a virtual machine
 
+	checking   sync.Mutex // held by whoever renews the line
 	mu         sync.Mutex // guards discipline; held by check and Info
 	discipline *discipline
 
@@ -58,6 +59,8 @@ func NewTSC(options Options) *TSC {
 func (t *TSC) Close() {
 	close(t.stop)
 	<-t.done
+	t.checking.Lock()
+	defer t.checking.Unlock()
 	t.mu.Lock()
 	t.discipline.reject(sample{unfit: "closed"}, "closed")
 	t.mu.Unlock()
@@ -99,6 +102,13 @@ func (t *TSC) OS() *OS { return t.os }
 
 func (t *TSC) Wall() int64 { return t.os.Wall() }
 
+// CatchUp looks for a suspension now: after one the counter is not trusted, and t is
+// the OS clock.
+func (t *TSC) CatchUp() {
+	t.os.CatchUp()
+	t.check()
+}
+
 func (t *TSC) NewAlarm(fire func()) Alarm { return newAlarm(t, t.os.options.Spin, fire) }
 
 // Info tells which clock is in use and how good it is.
@@ -124,6 +134,8 @@ func (t *TSC) run() {
 
 // check takes a sample and does what it leads to.
 func (t *TSC) check() {
+	t.checking.Lock()
+	defer t.checking.Unlock()
 	s := t.env.sample()
 	l, _ := t.line.load() // nobody else writes it
 	s.line, _ = l.at(s.count)

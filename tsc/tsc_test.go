@@ -88,3 +88,47 @@ func BenchmarkMono(b *testing.B) {
 		})
 	}
 }
+
+// CatchUp shows a suspension at once, on the OS clock and on the counter's, which it
+// ends the use of: the counter may have stood still meanwhile.
+func TestCatchUp(t *testing.T) {
+	suspended := int64(0)
+	o := newOS(Options{}, func() int64 { return suspended })
+	c := &TSC{os: o, discipline: newDiscipline(), env: env{
+		counter: func() uint64 { return 1000 },
+		mono:    o.Mono,
+		sample: func() sample {
+			return sample{count: 1000, os: o.Mono(), suspendedNs: o.Info().SuspendedNs, widthNs: 50}
+		},
+	}}
+	c.check()
+	c.apply(verdict{use: true, mult: 1 << multBits})
+	before := c.Mono()
+	suspended = 3600 * second
+	if now := c.Mono(); now != before {
+		t.Fatalf("the counter's clock moved by %d", now-before)
+	}
+	c.CatchUp()
+	if now := c.Mono(); now < before+3600*second {
+		t.Errorf("an hour of suspension moved the clock by %d ns", now-before)
+	}
+}
+
+// A Fake shows a suspension on the wall at once, and on Mono when asked to catch up or
+// when time passes; an alarm is late by it.
+func TestFakeSuspends(t *testing.T) {
+	f := NewFake(0, 1000)
+	fired := int64(-1)
+	f.NewAlarm(func() { fired = f.Mono() }).Set(5)
+	f.Suspend(10)
+	if f.Mono() != 0 || f.Wall() != 1010 {
+		t.Fatal(f.Mono(), f.Wall())
+	}
+	f.CatchUp()
+	f.CatchUp()
+	f.Suspend(20)
+	f.Advance(1)
+	if f.Mono() != 31 || f.Wall() != 1031 || fired != 30 {
+		t.Fatal(f.Mono(), f.Wall(), fired)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"dqd/commands"
 	"dqd/persist"
@@ -60,6 +61,7 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 		Memory:      c.maxMemory,
 		Arguments:   limits,
 		Wall:        n.clock.Wall,
+		ClockTrust:  time.Duration(c.clockTrust),
 		Version:     buildVersion(),
 		Dir:         c.dir,
 		ConfigFile:  c.file,
@@ -101,14 +103,15 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 	decides := evaluate.DefaultLimits()
 	decides.MaxAhead, decides.MaxWaits, decides.Queue.MaxPayload = limits.MaxAhead, c.maxClients, c.maxPayload
 	n.shard = shard.New(shard.Options{
-		Log:       n.raft,
-		State:     n.raft.State(),
-		Clock:     n.clock,
-		ClockInfo: n.clock.Info,
-		Limits:    decides,
-		Fatal:     persist.ExitOnFault,
-		Logger:    log,
-		Observe:   shard.Observe{Lateness: observe.Lateness, TimerError: observe.TimerError},
+		Log:        n.raft,
+		State:      n.raft.State(),
+		Clock:      n.clock,
+		ClockInfo:  n.clock.Info,
+		ClockTrust: c.clockTrust,
+		Limits:     decides,
+		Fatal:      persist.ExitOnFault,
+		Logger:     log,
+		Observe:    shard.Observe{Lateness: observe.Lateness, TimerError: observe.TimerError},
 	})
 	n.shard.OnServing(func() { n.server.Attach(n.shard) })
 	return n, nil

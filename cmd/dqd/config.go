@@ -11,6 +11,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"dqd/commands"
 )
 
 // config is how the process was asked to run.
@@ -26,6 +28,7 @@ type config struct {
 	maxClients  int
 	maxMemory   int64 // bytes
 	maxPayload  int64 // bytes
+	clockTrust  int64 // ns
 	logLevel    slog.Level
 }
 
@@ -98,6 +101,13 @@ var settings = []setting{
 			c.maxPayload, err = size(v)
 			if err == nil && c.maxPayload > 16<<20 {
 				err = errors.New("the most is 16mb")
+			}
+			return err
+		}},
+	{name: "clock-trust", value: "24h", usage: "largest forward step of the system's clock that is followed by itself after 10 s, 0 = none",
+		set: func(c *config, v string) (err error) {
+			if c.clockTrust, err = commands.ParseDuration(v); err != nil {
+				err = errors.New("write a duration such as 24h, or 0")
 			}
 			return err
 		}},

@@ -36,6 +36,7 @@ requirepass "from the file"
 MAXCLIENTS 7
 maxmemory 512mb
 max-payload 2mb
+clock-trust 1d12h
 protected-mode no
 `)
 	c, err := readConfig([]string{"--config", path, "--port", "2000", "--http-port", "off", "--maxclients=8"}, noEnv)
@@ -44,7 +45,7 @@ protected-mode no
 	}
 	want := &config{
 		file: path, bind: []string{"127.0.0.1", "::1"}, port: 2000, httpBind: "127.0.0.1", httpPort: -1, dir: "dqd-data",
-		password: "from the file", unprotected: true, maxClients: 8, maxMemory: 512 << 20, maxPayload: 2 << 20,
+		password: "from the file", unprotected: true, maxClients: 8, maxMemory: 512 << 20, maxPayload: 2 << 20, clockTrust: 36 * int64(time.Hour),
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v\n%+v", c, want)
@@ -83,6 +84,7 @@ func TestWrongConfiguration(t *testing.T) {
 		{args: []string{"--maxmemory", "1mb"}, want: "--maxmemory 1mb: the least is 64mb"},
 		{args: []string{"--maxmemory", "101%"}, want: "--maxmemory 101%: write a percentage from 1% to 100%"},
 		{args: []string{"--max-payload", "17mb"}, want: "--max-payload 17mb: the most is 16mb"},
+		{args: []string{"--clock-trust", "-1s"}, want: "--clock-trust -1s: write a duration such as 24h, or 0"},
 		{args: []string{"--protected-mode", "maybe"}, want: "write yes or no"},
 		{args: []string{"--loglevel", "loud"}, want: "write debug, info, warn or error"},
 		{args: []string{"--config", "/nonexistent/dqd.conf"}, want: "configuration file: open /nonexistent/dqd.conf"},

@@ -147,7 +147,8 @@ func (s *Shard) lead() {
 	applied.Epoch++
 	applied.Sequence = math.MaxUint64 // the first entry's is 0
 	if s.timeline == nil {
-		s.timeline = newTimeline(applied.Time, applied.WallOffset, s.opt.Clock.Mono(), s.opt.Clock.Wall())
+		mono, wall := s.readClocks()
+		s.timeline = newTimeline(applied.Time, applied.WallOffset, mono, wall, s.opt.ClockTrust)
 	} else {
 		s.timeline.resume(applied.Time, applied.WallOffset)
 	}
@@ -207,7 +208,9 @@ func (s *Shard) close() {
 // boundary evaluates what has gathered, in one batch, and proposes or answers
 // it. It reports whether there is more to do at once.
 func (s *Shard) boundary() (more bool) {
-	now := s.stamp()
+	now, clock := s.stamp()
+	s.wentBack = s.wentBack || clock == wentBack
+	s.moved = s.moved || clock == wentBack || clock == followed
 	m := s.memory
 	if !m.Flying() {
 		more = s.readStore(now)
@@ -290,8 +293,8 @@ func (s *Shard) boundary() (more bool) {
 	more = more || again || full || len(s.todo) > 0 || len(s.reads) > 0 && s.reading < maxReaders
 
 	offset := now.Offset - m.Applied.WallOffset
-	stepped := s.stepped || s.accepted
-	if b.Empty() && !stepped && offset < offsetAlone && offset > -offsetAlone {
+	moved := s.moved || s.accepted
+	if b.Empty() && !moved && offset < offsetAlone && offset > -offsetAlone {
 		s.publish() // pops may wait, or wait no more, and the clock may have changed
 		s.answer(answers)
 		if !more {
@@ -300,7 +303,7 @@ func (s *Shard) boundary() (more bool) {
 		s.drain = again && m.Flying()
 		return more && !s.drain
 	}
-	s.stepped, s.accepted, s.drain = false, false, again
+	s.moved, s.accepted, s.drain = false, false, again
 	f := &flight{answers: append(s.held, answers...), report: b.Report, memory: m, number: b.Number()}
 	s.held = nil
 	entry := b.Seal(s.opt.Number)
@@ -323,7 +326,7 @@ func (s *Shard) wantsStore(now evaluate.Now) bool {
 			return true
 		}
 	}
-	return s.drain || s.stepped || m.Full() || m.WantsKnown() || m.SweepAt() <= now.Progress || len(s.reads) > 0 && s.reading < maxReaders
+	return s.drain || s.wentBack || m.Full() || m.WantsKnown() || m.SweepAt() <= now.Progress || len(s.reads) > 0 && s.reading < maxReaders
 }
 
 // readStore does what must read the store while nothing is in flight. It reports
@@ -331,7 +334,8 @@ func (s *Shard) wantsStore(now evaluate.Now) bool {
 func (s *Shard) readStore(now evaluate.Now) (more bool) {
 	m := s.memory
 	s.drain = false
-	if s.stepped {
+	if s.wentBack {
+		s.wentBack = false
 		m.WallWentBack(now)
 	}
 	for d, w := range m.Windows {
@@ -436,37 +440,16 @@ func deliverAll(answers []*Call) {
 	}
 }
 
-// stamp reads the clocks and returns cluster time.
-func (s *Shard) stamp() (now evaluate.Now) {
-	mono := s.opt.Clock.Mono()
-	if s.alarmAt <= mono {
-		if s.opt.Observe.TimerError != nil {
-			s.opt.Observe.TimerError(mono - s.alarmAt)
-		}
-		s.alarmAt = math.MaxInt64
-	}
-	steps := s.timeline.steps
-	var stepped bool
-	now.Progress, now.Offset, stepped = s.timeline.at(mono, s.opt.Clock.Wall())
-	s.stepped = s.stepped || stepped
-	if s.timeline.steps != steps {
-		if stepped {
-			s.opt.Logger.Warn("the wall clock stepped back: AT jobs wait for it", "offset_ns", now.Offset)
-		} else {
-			s.opt.Logger.Warn("the wall clock stepped forward: held until it returns or DQCLOCK ACCEPT", "step_ns", s.timeline.held)
-		}
-	}
-	return now
-}
-
 // setAlarm asks to be woken when the next wake-up, deadline or look at the clock is due.
 func (s *Shard) setAlarm() {
 	m := s.memory
 	at := min(m.Windows[record.Progress].Next(), m.SweepAt())
-	if wall := m.Windows[record.Wall].Next(); wall != math.MaxInt64 {
-		// The offset may change while the shard sleeps: look at the clock now and then.
-		at = min(at, wall-s.timeline.offset, s.timeline.last+clockTick)
+	wall := m.Windows[record.Wall].Next()
+	if wall != math.MaxInt64 {
+		at = min(at, wall-s.timeline.offset)
 	}
+	// The wall clock may step while the shard sleeps: look at it now and then.
+	at = min(at, s.timeline.nextLook(wall != math.MaxInt64))
 	if next, ok := m.Waiters.Next(); ok {
 		at = min(at, next)
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"dqd/commands"
 	"dqd/persist"
@@ -36,7 +35,10 @@ type Options struct {
 	Clock  tsc.Source
 	// ClockInfo describes the clock for DQCLOCK; nil = nothing to say.
 	ClockInfo func() tsc.Info
-	Limits    evaluate.Limits
+	// ClockTrust is the largest forward step of the wall clock, in ns, that is followed
+	// without DQCLOCK ACCEPT, once it has stood for 10 s; 0 = none is.
+	ClockTrust int64
+	Limits     evaluate.Limits
 	// Early is how many bytes of waiting requests begin an entry while others are in
 	// flight; 0 = 8 KiB.
 	Early int64
@@ -69,9 +71,6 @@ const (
 	// maxReaders is how many calls are answered beside the actor at a time.
 	maxReaders = 2
 )
-
-// clockTick is how often the wall clock is looked at while AT jobs wait.
-const clockTick = int64(time.Second)
 
 // Shard is one Raft group's queue. Its goroutine, the actor, owns everything
 // below the line; the other goroutines leave messages in the inbox.
@@ -115,7 +114,8 @@ type Shard struct {
 	flights      []*flight // the entries that commit now, the oldest first
 	held         []*Call   // to be delivered with the next entry, or when none is in flight
 	drain        bool      // the next batch begins when none is
-	stepped      bool      // the wall clock went back, and no entry says so yet
+	moved        bool      // the wall offset was set, and no entry says so yet
+	wentBack     bool      // and back: the wall window must be made anew
 	stats        stats
 	alarmAt      int64 // mono; MaxInt64 = not set
 }

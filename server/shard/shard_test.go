@@ -15,25 +15,16 @@ import (
 	"dqd/server/shard"
 	"dqd/server/shard/evaluate"
 	"dqd/server/shard/shardtest"
-	"dqd/tsc"
 )
 
 // bench is a shard in a bubble, over a state store in memory.
 type bench struct {
 	t     *testing.T
-	clock *steppingClock
+	clock *shardtest.Clock
 	state *persist.State
 	log   *shardtest.Log
 	shard *shard.Shard
 }
-
-// steppingClock is virtual time in the present century, whose wall can step.
-type steppingClock struct {
-	*tsc.Go
-	wall int64
-}
-
-func (c *steppingClock) Wall() int64 { return c.wall + c.Mono() }
 
 // run runs f in a bubble with a shard that serves.
 func run(t *testing.T, f func(b *bench)) {
@@ -49,13 +40,13 @@ func runWith(t *testing.T, set func(*shard.Options), f func(b *bench)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &bench{t: t, clock: &steppingClock{tsc.NewGo(), 1_800_000_000_000_000_000}, state: state, log: shardtest.NewLog(state)}
-		opt := shard.Options{
+		b := &bench{t: t, clock: shardtest.NewClock(1_800_000_000_000_000_000), state: state, log: shardtest.NewLog(state)}
+		o := shard.Options{
 			Log: b.log, State: state, Clock: b.clock, Logger: slog.New(slog.DiscardHandler),
 			Limits: evaluate.DefaultLimits(), Fatal: func(err error) { panic(err) },
 		}
-		set(&opt)
-		b.shard = shard.New(opt)
+		set(&o)
+		b.shard = shard.New(o)
 		synctest.Wait()
 		f(b)
 		b.shard.Close()
@@ -206,7 +197,7 @@ func TestHeldStep(t *testing.T) {
 		c := &shardtest.Client{}
 		b.do(c, "DQADD q at x AT 1800003600000")
 		b.do(c, "DQADD q delay x DELAY 1h")
-		b.clock.wall += int64(2 * time.Hour)
+		b.clock.Step(2 * time.Hour)
 		if got := b.do(c, "DQCLOCK"); !strings.Contains(got, "$4 held") {
 			t.Fatal(got)
 		}
@@ -328,7 +319,7 @@ func TestHeldStepIsNoElapsedTime(t *testing.T) {
 	run(t, func(b *bench) {
 		c := &shardtest.Client{}
 		b.do(c, "DQADD q a x DELAY 1h")
-		b.clock.wall += int64(2 * time.Hour)
+		b.clock.Step(2 * time.Hour)
 		b.do(c, "DQCLOCK")
 		b.log.Fail(raftfsm.ErrInDoubt)
 		b.want(b.do(c, "DQADD q b x"), "-INDOUBT…")

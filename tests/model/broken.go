@@ -23,6 +23,8 @@ type fault struct {
 	after   func(s *own, args []string, reply Reply)
 	advance func(s *own, to int64) // instead of m.Advance
 	step    func(s *own, delta int64)
+	stepped func(s *own) // after a step, or its acceptance
+	restart func(s *own, delta int64)
 }
 
 // Start is the moment at which a model as a Subject begins.
@@ -98,6 +100,24 @@ func (s *own) StepWall(deltaNs int64) {
 		s.fault.step(s, deltaNs)
 	}
 	s.m.StepWall(deltaNs)
+	s.m.settle()
+	if s.fault.stepped != nil {
+		s.fault.stepped(s)
+	}
+}
+
+func (s *own) Accept() {
+	s.m.Accept()
+	if s.fault.stepped != nil {
+		s.fault.stepped(s)
+	}
+}
+
+func (s *own) Restart(deltaNs int64) {
+	s.m.Restart(deltaNs)
+	if s.fault.restart != nil {
+		s.fault.restart(s, deltaNs)
+	}
 }
 
 func (s *own) Arrived() []Arrival {
@@ -226,6 +246,7 @@ var faults = map[string]fault{
 			if args[0] == "DQNACK" && reply.Num == 1 {
 				if j := s.m.live(args[1], args[2]); j != nil && j.ttl > 0 && j.state == "delayed" {
 					j.expire = instant{j.due.ns + j.ttl, j.due.wall}
+					j.look = s.m.lookAt(j)
 				}
 			}
 		},
@@ -317,6 +338,7 @@ var faults = map[string]fault{
 			for _, j := range s.m.jobs {
 				if j.state == "delayed" && !j.due.wall {
 					j.due.ns -= delta
+					j.look.ns -= delta
 				}
 			}
 		},
@@ -327,7 +349,45 @@ var faults = map[string]fault{
 			for _, j := range s.m.jobs {
 				if j.state == "delayed" && j.due.wall {
 					j.due.ns += delta
+					j.look.ns += delta
 				}
+			}
+		},
+	},
+	"follows a forward step at once": {
+		why: "AT jobs fire by a clock that may be wrong",
+		stepped: func(s *own) {
+			if s.m.clock.aheadNs > 0 {
+				s.m.Accept()
+			}
+		},
+	},
+	"follows a forward step of any size": {
+		why: "a step beyond clock-trust is followed after 10 s",
+		stepped: func(s *own) {
+			if s.m.clock.aheadNs > trustNs {
+				s.m.clock.followNs = s.m.nowNs + standNs
+			}
+		},
+	},
+	"never follows a forward step": {
+		why:     "a held step is forgotten",
+		stepped: func(s *own) { s.m.clock.followNs = 0 },
+	},
+	"moves DELAY jobs by a forward step": {
+		why: "what was held is taken for time that has passed",
+		stepped: func(s *own) {
+			if s.m.clock.aheadNs > 0 {
+				s.m.clock.passed = true
+			}
+		},
+	},
+	"does not look at the clock at the start": {
+		why: "the time of a stop is lost",
+		restart: func(s *own, delta int64) {
+			if delta > 0 && s.m.clock.aheadNs == 0 {
+				s.m.offsetNs += delta
+				s.m.nowNs -= delta
 			}
 		},
 	},

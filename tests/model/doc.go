@@ -6,6 +6,7 @@
 //	reply.go      an answer as a small tree, and what the model may leave open in it
 //	parse.go      durations, times and options as the contract writes them
 //	model.go      the state: one slice of jobs, two clocks, wake-ups in time order
+//	clock.go      steps of the wall clock, and restarts
 //	produce.go    DQADD DQMADD DQCANCEL DQMCANCEL DQRESCHEDULE DQCONFIG SET
 //	consume.go    DQPOP DQMPOP DQACK DQMACK DQNACK DQEXTEND DQMEXTEND
 //	look.go       DQGET DQLEN DQPEEK DQSTATS

@@ -73,7 +73,7 @@ func runFlights(t *testing.T, seed uint64) (deepest int) {
 
 // event is something that was done to a subject.
 type event struct {
-	kind   string // do, advance, step, drop
+	kind   string // do, or one of Subject's other methods
 	client int
 	args   []string
 	ns     int64
@@ -114,6 +114,16 @@ func (r *recorder) AdvanceTo(progress int64) {
 func (r *recorder) StepWall(delta int64) {
 	r.events = append(r.events, event{kind: "step", ns: delta})
 	r.subject.StepWall(delta)
+}
+
+func (r *recorder) Accept() {
+	r.events = append(r.events, event{kind: "accept"})
+	r.subject.Accept()
+}
+
+func (r *recorder) Restart(delta int64) {
+	r.events = append(r.events, event{kind: "restart", ns: delta})
+	r.subject.Restart(delta)
 }
 
 func (r *recorder) Drop(client int) {
@@ -169,6 +179,14 @@ func (f *flights) play(e event) {
 	case "step":
 		f.land()
 		f.StepWall(e.ns)
+		f.land()
+	case "accept":
+		f.land()
+		f.Accept()
+		f.land()
+	case "restart":
+		f.land()
+		f.Restart(e.ns)
 		f.land()
 	case "drop":
 		f.land()

@@ -59,10 +59,10 @@ type MadeRef struct{ Op, N int }
 // Op is one step of a history.
 type Op struct {
 	N      int    // never changes, also when others are cut out
-	Kind   string // "do", "drop", "advance", "wall", "check"
+	Kind   string // "do", "drop", "advance", "wall", "accept", "restart", "check"
 	Client int
 	Args   []Arg
-	Ns     int64 // advance: to this progress time; wall: by so much
+	Ns     int64 // advance: to this progress time; wall, restart: by so much
 }
 
 // Generator makes histories. The same seed, options and answers make the same history.
@@ -77,7 +77,6 @@ type Generator struct {
 	made    []madeJob
 	madeIDs map[MadeRef]string // kept by whoever runs the ops
 	adds    []idemAdd          // IDEM adds that may be sent again
-	stepped int64              // by how much the wall was set back so far
 	startNs int64
 }
 
@@ -164,12 +163,8 @@ func (g *Generator) choose(parked func(int) bool) Op {
 		switch n := g.rnd.IntN(100); {
 		case n < 28:
 			return g.advance()
-		case n < 30 && !g.opt.NoWallSteps:
-			if g.stepped > -100*second {
-				op := Op{Kind: "wall", Ns: -pick(g, 60*ms, 75*ms+1, 100*ms, second, 7*second)}
-				g.stepped += op.Ns
-				return op
-			}
+		case n < 31 && !g.opt.NoWallSteps:
+			return g.wall(parked)
 		default:
 			args := g.command()
 			if len(args) > 0 && !g.opt.Skip[strings.ToUpper(args[0].Text)] {
@@ -214,6 +209,34 @@ func (g *Generator) advance() Op {
 		to += pick(g, 61*second, 2*hour, 13*hour)
 	}
 	return Op{Kind: "advance", Ns: max(to, now)}
+}
+
+// wall sets the system's clock, back, on, or to where it was, accepts what is held, or restarts the server.
+func (g *Generator) wall(parked func(int) bool) Op {
+	held, passed := g.model.clock.aheadNs, g.model.clock.passed
+	back := -pick(g, 60*ms, 75*ms+1, 100*ms, second, 7*second)
+	on := pick(g, 60*ms, second, 7*second, hour, 24*hour, 24*hour+1, 48*hour)
+	// A restart believes what is held. Dead jobs are kept for 30 days, and the model never prunes.
+	restart := held == 0 || passed || held < 5*day && g.model.nowNs-g.startNs < 10*day
+	for c := range g.opt.Clients {
+		restart = restart && !parked(c)
+	}
+	switch n := g.rnd.IntN(20); {
+	case n < 6:
+		return Op{Kind: "wall", Ns: back - held}
+	case n < 9 && held > 0:
+		return Op{Kind: "wall", Ns: -held}
+	case n < 11 && held > 100*ms && !passed:
+		return Op{Kind: "wall", Ns: -held / 2}
+	case n < 13 && held > 0 && !passed:
+		return Op{Kind: "accept"}
+	case n < 14 && restart:
+		return Op{Kind: "restart", Ns: pick(g, 0, back, 400*day)}
+	case n < 16 && restart && !passed:
+		return Op{Kind: "restart", Ns: pick(g, 60*ms, second, 7*second, hour)}
+	default:
+		return Op{Kind: "wall", Ns: on}
+	}
 }
 
 // shortDur is a delay, sometimes one that ends together with another.

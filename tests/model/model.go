@@ -21,10 +21,11 @@ type job struct {
 
 	state    string // delayed ready leased dead
 	due      instant
-	lateFrom int64 // due on the progress clock, fixed when the job became ready
-	accepted int64 // order of acceptance
-	created  int64 // wall ns
-	died     int64 // order of death
+	look     instant // when time changes a delayed job: at its due or its expiry, as the clocks stood when it was set
+	lateFrom int64   // due on the progress clock, fixed when the job became ready
+	accepted int64   // order of acceptance
+	created  int64   // wall ns
+	died     int64   // order of death
 
 	pri, attempt, maxAttempts int
 	backoff                   Backoff
@@ -77,6 +78,7 @@ type Model struct {
 
 	nowNs    int64 // progress
 	offsetNs int64 // wall = progress + offset
+	clock    systemClock
 
 	jobs     []*job
 	memories []memory
@@ -188,16 +190,22 @@ func (m *Model) wake(j *job) (atNs int64, ok bool) {
 	case "leased":
 		return j.leaseEnd, true
 	case "delayed":
-		atNs, ok = m.toProgress(j.due), true
-	case "dead":
-		return 0, false
+		return m.toProgress(j.look), true
+	case "ready":
+		return m.toProgress(j.expire), j.expires
 	}
-	if j.expires {
-		if e := m.toProgress(j.expire); !ok || e < atNs {
-			atNs, ok = e, true
-		}
+	return 0, false
+}
+
+// lookAt is when to look at a delayed job, on the clock of its due (READINGS 46).
+func (m *Model) lookAt(j *job) instant {
+	if !j.expires || m.toWall(j.expire) >= m.toWall(j.due) {
+		return j.due
 	}
-	return atNs, ok
+	if j.due.wall {
+		return instant{m.toWall(j.expire), true}
+	}
+	return instant{m.toProgress(j.expire), false}
 }
 
 // NextWake is the next moment (progress) at which time alone changes anything.
@@ -218,6 +226,9 @@ func (m *Model) NextWake() (atNs int64, ok bool) {
 	for _, w := range m.waiters {
 		earlier(w.until)
 	}
+	if m.clock.aheadNs > 0 && m.clock.followNs > 0 {
+		earlier(m.clock.followNs)
+	}
 	return atNs, ok
 }
 
@@ -229,13 +240,11 @@ func (m *Model) Advance(nowProgressNs int64) {
 			break
 		}
 		m.nowNs = max(m.nowNs, t)
+		m.stood()
 		m.settle()
 	}
 	m.nowNs = max(m.nowNs, nowProgressNs)
 }
-
-// StepWall sets the wall back (or on) at the present moment. Only what follows the wall feels it.
-func (m *Model) StepWall(deltaNs int64) { m.offsetNs += deltaNs }
 
 // settle does all that is due by now: wake-ups, then waiting pops, then waits that ran out.
 func (m *Model) settle() {
@@ -282,6 +291,8 @@ func (m *Model) wakeUp(j *job) {
 		m.endLease(j)
 	case j.expires && m.toProgress(j.expire) <= m.nowNs:
 		m.expireJob(j)
+	case m.toProgress(j.due) > m.nowNs:
+		j.look = m.lookAt(j) // the expiry has moved since
 	default:
 		m.makeReady(j)
 	}
@@ -323,6 +334,7 @@ func (m *Model) bury(j *job) {
 // delay puts a job to a due time; one that has come makes it ready at once.
 func (m *Model) delay(j *job, due instant) {
 	j.state, j.due = "delayed", due
+	j.look = m.lookAt(j)
 	if m.toProgress(due) <= m.nowNs {
 		m.makeReady(j)
 	}

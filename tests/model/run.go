@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -20,8 +21,12 @@ type Subject interface {
 	Do(client int, args []string) (reply Reply, parked bool)
 	// AdvanceTo moves progress, and the wall with it, to a later moment (or the same).
 	AdvanceTo(progressNs int64)
-	// StepWall moves the wall alone. The delta is negative.
+	// StepWall moves the system's wall clock alone, and lets the server see it. Now shows the clock that the server goes by.
 	StepWall(deltaNs int64)
+	// Accept lets the server follow a step that it holds.
+	Accept()
+	// Restart stops the server right after a change of its state, moves the system's clock, and starts it. Nobody waits in a pop.
+	Restart(deltaNs int64)
 	// Arrived hands out, once, the answers to parked pops that came since the last call.
 	Arrived() []Arrival
 	// Recount compares the server's gauges, indexes and hints with a recount of its store.
@@ -191,6 +196,20 @@ func (r *runner) step(op Op) (bad *Mismatch) {
 		r.note("the wall steps by %v", time.Duration(op.Ns))
 		r.model.StepWall(op.Ns)
 		r.subject.StepWall(op.Ns)
+		text = r.clocks()
+	case "accept":
+		r.note("the held step is accepted")
+		r.model.Accept()
+		r.subject.Accept()
+		text = r.clocks()
+	case "restart":
+		if slices.Contains(slices.Collect(maps.Values(r.parked)), true) {
+			return nil
+		}
+		r.note("a restart, the wall stepping by %v", time.Duration(op.Ns))
+		r.model.Restart(op.Ns)
+		r.subject.Restart(op.Ns)
+		text = r.clocks()
 	case "check":
 		text = r.check()
 	}
@@ -300,14 +319,23 @@ func (r *runner) advance(to int64) string {
 		}
 		r.model.Advance(at)
 		r.subject.AdvanceTo(at)
-		if progress, wall := r.subject.Now(); progress != at || wall != r.model.wallNs() {
-			return fmt.Sprintf("the subject's clocks say %d and %d, they were set to %d and %d", progress, wall, at, r.model.wallNs())
+		if text := r.clocks(); text != "" {
+			return text
 		}
 		if text := r.arrived(); text != "" {
 			return text
 		}
 	}
 	return ""
+}
+
+// clocks compares what both go by.
+func (r *runner) clocks() string {
+	progress, wall := r.subject.Now()
+	if progress == r.model.nowNs && wall == r.model.wallNs() {
+		return ""
+	}
+	return fmt.Sprintf("the subject's clocks are off by %v and %v", time.Duration(progress-r.model.nowNs), time.Duration(wall-r.model.wallNs()))
 }
 
 // arrived compares the answers to parked pops. Different clients' answers have no order.

@@ -66,6 +66,7 @@ type subject struct {
 	arrived []model.Arrival
 	parked  map[int]bool
 	calls   int
+	ahead   int64 // of progress before the clock's Mono: time that passed in restarts
 	limits  evaluate.Limits
 	early   int64 // shard.Options.Early
 	// noRestart: the shard lives as long as the subject.
@@ -74,7 +75,8 @@ type subject struct {
 
 // restartEvery is after how many commands the shard is ended and made anew from
 // its store, if nobody waits. Nothing may show it: what the leader remembers is a
-// cache (I14), and progress goes on by the elapsed wall time.
+// cache (I14), and progress goes on by the elapsed wall time. Not while a step is held,
+// which a start would believe.
 const restartEvery = 7
 
 // newSubject makes a subject; the seed chooses whether its shard remembers records,
@@ -98,7 +100,7 @@ func (s *subject) start() {
 	s.log = shardtest.NewLog(s.state)
 	s.shard = shard.New(shard.Options{
 		Log: s.log, State: s.state, Clock: s.clock, Logger: slog.New(slog.DiscardHandler),
-		Limits: s.limits, Early: s.early,
+		Limits: s.limits, Early: s.early, ClockTrust: int64(24 * time.Hour),
 		Fatal: func(err error) { panic(err) },
 	})
 	synctest.Wait()
@@ -117,8 +119,8 @@ func (s *subject) Close() {
 }
 
 func (s *subject) Now() (progress, wall int64) {
-	p := startWall + s.clock.Mono() - 1
-	return p, p + s.clock.shift
+	p := startWall + s.clock.Mono() - 1 + s.ahead
+	return p, p + s.log.Applied().WallOffset
 }
 
 func (s *subject) Do(client int, args []string) (model.Reply, bool) {
@@ -127,7 +129,7 @@ func (s *subject) Do(client int, args []string) (model.Reply, bool) {
 		c = &shardtest.Client{}
 		s.clients[client] = c
 	}
-	if s.calls++; !s.noRestart && s.calls%restartEvery == 0 && client >= 0 && len(s.parked) == 0 {
+	if s.calls++; !s.noRestart && s.calls%restartEvery == 0 && client >= 0 && len(s.parked) == 0 && s.shard.Gauges().Clock.State == "ok" {
 		s.stop()
 		s.start()
 	}
@@ -153,6 +155,25 @@ func (s *subject) StepWall(delta int64) {
 	s.clock.shift += delta
 	// The shard notices at its next look at the clock.
 	s.Do(-1, []string{"DQCLOCK"})
+}
+
+func (s *subject) Accept() { s.Do(-1, []string{"DQCLOCK", "ACCEPT"}) }
+
+func (s *subject) Restart(delta int64) {
+	s.write()
+	s.stop()
+	s.clock.shift += delta
+	s.start()
+	s.Do(-1, []string{"DQCLOCK"})
+	before, _ := s.Now()
+	s.ahead += s.write() - before
+}
+
+// write has an entry written now, in a queue of its own, and returns its time.
+func (s *subject) write() (progress int64) {
+	s.Do(-1, []string{"DQADD", "own", "x", ""})
+	s.Do(-1, []string{"DQCANCEL", "own", "x"})
+	return s.log.Applied().Time
 }
 
 func (s *subject) Drop(client int) {

@@ -32,6 +32,7 @@ const (
 	heads   = "server/shard/dispatch/heads.go"
 	window  = "server/shard/dispatch/window.go"
 	actor   = "server/shard/actor.go"
+	line    = "server/shard/timeline.go"
 	apply   = "raftfsm/effect/apply.go"
 	logFile = "persist/log.go"
 )
@@ -82,6 +83,44 @@ var mutants = []mutant{
 		name:  "keep the wall window when the clock goes back",
 		edits: []edit{{actor, "		m.WallWentBack(now)\n", ""}},
 		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
+	},
+	{
+		name:  "follow a forward step at once",
+		edits: []edit{{line, "mono-t.since >= standing && t.trusted()", "t.trusted()"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "follow a step beyond clock-trust",
+		edits: []edit{{line, "	return t.ahead <= t.trust\n", "	return true\n"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "believe any stop",
+		edits: []edit{{line, "elapsed >= 0 && elapsed <= maxElapsed", "elapsed >= 0"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "slew without bound",
+		edits: []edit{{line, "slew := min(max(t.ahead, -limit), limit)", "slew := t.ahead"}},
+		tests: "./server/shard", run: "TestRandomClocks",
+	},
+	{
+		name:  "do not look again when a step has stood for 10 s",
+		edits: []edit{{line, "at = min(at, stands)", "_ = stands"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "take a suspension for a step",
+		edits: []edit{{"server/shard/clock.go", "	clock.CatchUp()\n", ""}},
+		tests: "./server/shard", run: "TestSuspension",
+	},
+	{
+		name: "release all the jobs of a step at once",
+		edits: []edit{
+			{"server/shard/shard.go", "batchWakes = 1024 ", "batchWakes = 1 << 20 "},
+			{window, "windowStep = 1024", "windowStep = 1 << 20"},
+		},
+		tests: "./server/shard", run: "TestStepReleasesInSlices",
 	},
 	{
 		name:  "count no lease time-out as an attempt's end",

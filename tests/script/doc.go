@@ -41,6 +41,7 @@
 //	# text                  a comment
 //	@client name            the following commands go over the connection of this name
 //	@clock advance 10s      time passes
+//	@clock step -2h         the wall clock is set, time does not pass; with @virtual only
 //	@mark name              notes the moment of the next command
 //	@wait                   the reply of a waiting command; its output follows
 //	@closed                 the server closes this connection, or has closed it

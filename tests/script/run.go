@@ -32,6 +32,12 @@ type Target interface {
 	Close() error
 }
 
+// Stepper is a Target whose wall clock can be set.
+type Stepper interface {
+	// StepWall moves the server's wall clock by d, either way, and no other.
+	StepWall(d time.Duration)
+}
+
 // TB is what Run needs of a *testing.T.
 type TB interface {
 	Helper()
@@ -331,12 +337,19 @@ func (r *runner) closed() error {
 
 func (r *runner) advance(argument string) error {
 	verb, text, _ := strings.Cut(argument, " ")
-	if verb != "advance" {
-		return fmt.Errorf("want @clock advance <duration>")
-	}
 	d, err := time.ParseDuration(strings.TrimSpace(text))
 	if err != nil {
 		return err
+	}
+	switch s, ok := r.target.(Stepper); {
+	case verb == "advance":
+	case verb != "step":
+		return fmt.Errorf("want @clock advance <duration>, or @clock step <duration>")
+	case !ok:
+		return fmt.Errorf("the wall clock cannot be set here: mark the script @virtual")
+	default:
+		s.StepWall(d)
+		return nil
 	}
 	r.passed += d
 	if !r.target.Virtual() && r.passed > realAdvanceMax {
