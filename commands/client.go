@@ -4,7 +4,7 @@ import "math"
 
 // Client is CLIENT: one of the simple sub-commands, checked.
 //
-//	id getname info help        nothing more
+//	id getname info             nothing more
 //	setname                     Name, may be empty: no name
 //	setinfo                     Info lib-name or lib-ver, Name its value
 //	no-evict no-touch tracking  On
@@ -77,7 +77,7 @@ var client = Command{
 		clientKind.row("client|tracking", -3, "Accepted, without effect: nothing is ever cached.", parseClientOn("tracking"),
 			onOff,
 			Arg{Name: "option", Type: "string", Optional: true, Multiple: true}),
-		clientKind.row("client|help", 2, "Shows these lines.", parseClient("help")),
+		clientKind.row("client|help", 2, "Shows these lines.", parseHelp("client")),
 	},
 }
 
@@ -104,6 +104,9 @@ func parseClientSetInfo(args [][]byte, _ *Limits) (Request, error) {
 	}
 	if !printable(r.Name) {
 		return nil, Error("ERR " + r.Info + " cannot contain spaces, newlines or special characters.")
+	}
+	if err := checkClientText(r.Info, r.Name); err != nil {
+		return nil, err
 	}
 	return r, nil
 }

@@ -8,7 +8,7 @@ import (
 
 // CommandQuery is COMMAND, which asks about the table; its answer is CommandReply.
 type CommandQuery struct {
-	Sub  string // "" count list info docs getkeys help
+	Sub  string // "" count list info docs getkeys
 	Args [][]byte
 }
 
@@ -32,7 +32,7 @@ var command = Command{
 		commandKind.row("command|getkeys", -3, "Answers the queues that a command names.", parseCommand("getkeys"),
 			Arg{Name: "command", Type: "string"},
 			Arg{Name: "arg", Type: "string", Optional: true, Multiple: true}),
-		commandKind.row("command|help", 2, "Shows these lines.", parseCommand("help")),
+		commandKind.row("command|help", 2, "Shows these lines.", parseHelp("command")),
 	},
 }
 
@@ -73,8 +73,6 @@ func CommandReply(q *CommandQuery) Reply {
 		return rows
 	case "getkeys":
 		return getKeys(q.Args)
-	case "help":
-		return helpOf(&command)
 	}
 	panic("commands: COMMAND " + q.Sub + " has no answer")
 }
@@ -109,11 +107,16 @@ func listCommands(args [][]byte) Reply {
 		return Error("ERR syntax error")
 	}
 	names := Array{}
-	for _, c := range table {
-		if keep(c) {
-			names = append(names, Bulk(c.Name))
+	var list func(rows []*Command)
+	list = func(rows []*Command) {
+		for _, c := range rows {
+			if keep(c) {
+				names = append(names, Bulk(c.Name))
+			}
+			list(c.Subcommands)
 		}
 	}
+	list(table)
 	return names
 }
 
@@ -135,17 +138,9 @@ func getKeys(args [][]byte) Reply {
 	return keys
 }
 
-// HelpReply answers the HELP of a container such as CLIENT or CONFIG; nil if
-// the command has none.
-func HelpReply(container string) Reply {
-	c := index[container]
-	if c == nil || c.Subcommands == nil {
-		return nil
-	}
-	return helpOf(c)
-}
-
-func helpOf(c *Command) Reply {
+// HelpReply answers the HELP of a container.
+func HelpReply(r *Help) Reply {
+	c := index[r.Container]
 	lines := Array{Status(strings.ToUpper(c.Name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")}
 	for _, sub := range c.Subcommands {
 		lines = append(lines, Status(sub.Usage()), Status("    "+sub.Summary))

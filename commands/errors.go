@@ -46,6 +46,11 @@ func UnknownSubcommand(c *Command, sub []byte) Error {
 	return Error("ERR unknown subcommand '" + oneLine(sub, 128) + "'. Try " + strings.ToUpper(c.Name) + " HELP.")
 }
 
+// UnknownSetting is Redis's answer to a CONFIG SET of a name that is no setting.
+func UnknownSetting(name []byte) Error {
+	return Error("ERR Unknown option or number of arguments for CONFIG SET - '" + oneLine(name, 128) + "'")
+}
+
 // oneLine shows b as Redis does in such texts: cut to max bytes and at the
 // first zero byte, with line breaks as spaces.
 func oneLine(b []byte, max int) string {

@@ -54,10 +54,21 @@ func parseHello(args [][]byte, _ *Limits) (Request, error) {
 	return r, nil
 }
 
+// clientTextMax bounds each text that a client says about itself: the server
+// keeps it as long as the connection.
+const clientTextMax = 255
+
 // checkClientName refuses what would break the lines of CLIENT LIST.
 func checkClientName(name []byte) error {
 	if !printable(name) {
 		return Error("ERR Client names cannot contain spaces, newlines or special characters.")
+	}
+	return checkClientText("client name", name)
+}
+
+func checkClientText(what string, text []byte) error {
+	if len(text) > clientTextMax {
+		return errf("ERR the %s has %d bytes: use at most %d", what, len(text), clientTextMax)
 	}
 	return nil
 }

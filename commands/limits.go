@@ -25,7 +25,7 @@ type Limits struct {
 	MaxIDs        int // ids of a variadic command
 	MaxBatchJobs  int // jobs of a DQMADD
 	MaxBatchBytes int // bytes of all arguments of a DQMADD
-	MaxFields     int // fields named in one DQGET
+	MaxFields     int // fields named in one DQGET, arguments of one CONFIG
 	DefaultList   int // COUNT of a list that names none
 	MaxList       int // a list's larger COUNT is taken as this
 }

@@ -98,8 +98,8 @@ func testReplies() map[string]Reply {
 		"command info":     CommandReply(&CommandQuery{Sub: "info", Args: [][]byte{[]byte("DQADD"), []byte("nothing"), []byte("dqlen"), []byte("hello"), []byte("client|setname")}}),
 		"command info sub": CommandReply(&CommandQuery{Sub: "info", Args: [][]byte{[]byte("config")}}),
 		"command docs":     CommandReply(&CommandQuery{Sub: "docs", Args: [][]byte{[]byte("dqack"), []byte("nothing"), []byte("dqlen"), []byte("config|set")}}),
-		"command help":     CommandReply(&CommandQuery{Sub: "help"}),
-		"config help":      HelpReply("config"),
+		"command help":     HelpReply(&Help{"command"}),
+		"config help":      HelpReply(&Help{"config"}),
 	}
 }
 
@@ -191,15 +191,17 @@ func TestCommandReply(t *testing.T) {
 		"COMMAND INFO nothing":                       "*1 _ ",
 		"COMMAND LIST FILTERBY ACLCAT transaction":   "*3 $5 multi $4 exec $7 discard ",
 		"COMMAND LIST FILTERBY PATTERN DQ[A-C]*":     "*4 $5 dqadd $8 dqcancel $5 dqack $7 dqclock ",
-		"COMMAND LIST FILTERBY PATTERN client|set*":  "*0 ",
+		"COMMAND LIST FILTERBY PATTERN client|set*":  "*2 $14 client|setname $14 client|setinfo ",
+		"COMMAND GETKEYS MEMORY USAGE mail":          "*1 $4 mail ",
 		"COMMAND LIST FILTERBY PATTERN \"dqadd\\n\"": "*0 ",
 	} {
 		if got := ask(line); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
-	for _, line := range []string{"COMMAND", "COMMAND INFO", "COMMAND LIST"} {
-		if got := ask(line); !strings.HasPrefix(got, "*"+count+" ") {
+	all := strconv.Itoa(len(everyRow()))
+	for line, want := range map[string]string{"COMMAND": count, "COMMAND INFO": count, "COMMAND LIST": all} {
+		if got := ask(line); !strings.HasPrefix(got, "*"+want+" ") {
 			t.Errorf("%s: %.40q", line, got)
 		}
 	}

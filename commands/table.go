@@ -54,7 +54,8 @@ var table = []*Command{
 	&dqpop, &dqack, &dqmack, &dqnack, &dqextend,
 	&dqget, &dqpeek, &dqlen, &dqstats, &dqclock,
 	&hello, &auth, &ping, &echo, &quit, &reset, &selectDB, &client,
-	&command, &info, &config, &timeNow,
+	&command, &info, &config, &slowlog, &latency, &memory, &timeNow,
+	&role, &wait, &waitAOF, &cluster, &readOnly, &readWrite, &shutdown, &debug,
 	&multi, &exec, &discard,
 }
 

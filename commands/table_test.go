@@ -43,7 +43,7 @@ func TestTable(t *testing.T) {
 		if slices.Contains(c.Categories, "@fast") == slices.Contains(c.Categories, "@slow") {
 			t.Errorf("%s: fast or slow?", name)
 		}
-		if isKey := len(c.Args) > 0 && c.Args[0].Type == "key"; isKey != (c.FirstKey == 1) {
+		if isKey := len(c.Args) > 0 && c.Args[0].Type == "key"; isKey != (c.FirstKey == len(strings.Split(name, "|"))) {
 			t.Errorf("%s: key position and arguments do not agree", name)
 		}
 		if c.Syntax != "" && (c.Replies == nil || c.Resend == "" || c.Example == "") {
@@ -194,6 +194,57 @@ func TestErrorsAreOneLine(t *testing.T) {
 		}
 		if text := err.Error(); strings.ContainsAny(text, "\r\n\x00") || len(text) > 512 {
 			t.Errorf("%s: %q", line, text)
+		}
+	}
+}
+
+// Protects what a log shows of a command: its name, and queue and id where they
+// stand in front; never a payload, a password or a setting's value.
+func TestLogged(t *testing.T) {
+	long := strings.Repeat("q", 130)
+	for line, want := range map[string]string{
+		"DQADD orders o-1 canary DELAY 5s":       "DQADD orders o-1 ... (3 more arguments)",
+		"dqmadd orders JOBS 1 o-1 canary 0":      "dqmadd orders ... (5 more arguments)",
+		"DQACK orders o-1 17":                    "DQACK orders ... (2 more arguments)",
+		"DQNACK orders o-1 17 REASON canary":     "DQNACK orders o-1 ... (3 more arguments)",
+		"DQCANCEL orders o-1 o-2":                "DQCANCEL orders ... (2 more arguments)",
+		"DQGET orders o-1":                       "DQGET orders o-1",
+		"DQPOP " + long:                          "DQPOP " + long[:128] + "... (2 more bytes)",
+		"CONFIG SET requirepass canary":          "CONFIG SET ... (2 more arguments)",
+		"MEMORY USAGE orders":                    "MEMORY USAGE orders",
+		"ECHO canary":                            "ECHO ... (1 more arguments)",
+		"HELLO 3 AUTH default canary SETNAME me": "HELLO ... (6 more arguments)",
+		"INFO":                                   "INFO",
+	} {
+		args := splitLine(t, line)
+		c, err := Find(args)
+		if err != nil {
+			t.Fatal(line, err)
+		}
+		if got := strings.Join(c.Logged(args), " "); got != want {
+			t.Errorf("%s is logged as %s, want %s", line, got, want)
+		}
+	}
+	if got := strings.Join(ping.Logged(nil), " "); got != "ping" {
+		t.Errorf("PING is logged as %q", got)
+	}
+	for _, c := range everyRow() { // whatever comes behind a name
+		args := [][]byte{[]byte("a"), []byte("b"), []byte("c"), []byte("d"), []byte("canary"), []byte("canary")}
+		for n := range args {
+			if got := strings.Join(c.Logged(args[:n]), " "); strings.Contains(got, "canary") {
+				t.Errorf("%s is logged as %s", c.Name, got)
+			}
+		}
+	}
+}
+
+// Protects the slots that cluster clients compute: the values are Redis's.
+func TestKeySlot(t *testing.T) {
+	for key, want := range map[string]int{
+		"": 0, "123456789": 12739, "foo": 12182, "{foo}bar": 12182, "a{foo}{bar}": 12182, "{}foo": 9500, "foo{}": 5542, "{{foo}}": 13308, "{foo": 13308,
+	} {
+		if got := KeySlot([]byte(key)); got != want {
+			t.Errorf("%q: %d, want %d", key, got, want)
 		}
 	}
 }

@@ -58,18 +58,18 @@ func (s *Server) isDown() bool {
 // admit starts a connection or says why not.
 func (s *Server) admit(nc net.Conn) {
 	s.counters.connections.Add(1)
-	if len(s.password) == 0 && !s.opts.Unprotected && !isLocal(nc.RemoteAddr()) {
+	if !s.hasPassword() && !s.live.Load().Unprotected && !isLocal(nc.RemoteAddr()) {
 		s.refuse(nc, rejectedProtected, textProtected)
 		return
 	}
-	tuneSocket(nc, s.opts.KeepAlive)
+	tuneSocket(nc, s.live.Load().KeepAlive)
 	s.mu.Lock()
 	switch {
 	case s.down:
 		s.mu.Unlock()
 		nc.Close()
 		return
-	case len(s.conns) >= s.opts.MaxClients:
+	case len(s.conns) >= s.live.Load().MaxClients:
 		s.mu.Unlock()
 		s.refuse(nc, rejectedMaxClients, textMaxClients)
 		return

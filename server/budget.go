@@ -9,21 +9,29 @@ import (
 // hold; beyond the limit a goroutine closes the largest, one at a time, until the
 // rest fits. It is a goroutine because a connection books under its own lock.
 type budget struct {
-	limit int64
+	limit atomic.Int64
 	used  atomic.Int64
 	over  chan struct{} // a place for one signal
 }
 
-func newBudget(limit int64) *budget {
-	return &budget{limit: limit, over: make(chan struct{}, 1)}
+func newBudget() *budget { return &budget{over: make(chan struct{}, 1)} }
+
+func (b *budget) setLimit(n int64) {
+	b.limit.Store(n)
+	b.signal()
 }
 
 func (b *budget) add(n int64) {
-	if b.used.Add(n) > b.limit && n > 0 {
-		select {
-		case b.over <- struct{}{}:
-		default:
-		}
+	if b.used.Add(n) > b.limit.Load() && n > 0 {
+		b.signal()
+	}
+}
+
+// signal has the goroutine look.
+func (b *budget) signal() {
+	select {
+	case b.over <- struct{}{}:
+	default:
 	}
 }
 
@@ -35,7 +43,7 @@ func (b *budget) enforce(ctx context.Context, largest func() *conn) {
 			return
 		case <-b.over:
 		}
-		for b.used.Load() > b.limit {
+		for b.used.Load() > b.limit.Load() {
 			c := largest()
 			if c == nil {
 				break

@@ -14,8 +14,9 @@ import (
 type clientInfo struct {
 	name, libName, libVer      string
 	noEvict, noTouch, tracking bool
-	active                     time.Time // of the latest command
+	active                     time.Time // of the latest command or reply
 	commands                   int64
+	latest                     string // the latest command's name
 }
 
 const errNoClient = commands.Error("ERR No such client")
@@ -35,8 +36,6 @@ func (c *conn) client(r *commands.Client) commands.Reply {
 		return c.srv.unblock(r)
 	case "reply":
 		return c.setReplies(r.Info)
-	case "help":
-		return commands.HelpReply("client")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,10 +172,16 @@ func (c *conn) line() string {
 	if flags == "" {
 		flags = "N"
 	}
+	latest := c.info.latest
+	if latest == "" {
+		latest = "NULL"
+	}
 	o := &c.output
-	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 sub=0 psub=0 ssub=0 multi=-1 "+
-		"obl=0 oll=%d omem=%d tot-mem=%d tot-cmds=%d user=default redir=-1 resp=%d lib-name=%s lib-ver=%s\n",
+	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 sub=0 psub=0 ssub=0 multi=-1 watch=0 "+
+		"qbuf=%d qbuf-free=0 argv-mem=%d multi-mem=0 obl=0 oll=%d omem=%d tot-mem=%d events=r cmd=%s user=default redir=-1 resp=%d "+
+		"lib-name=%s lib-ver=%s tot-cmds=%d\n",
 		c.id, c.peer, c.local, c.info.name,
 		time.Since(c.since)/time.Second, time.Since(c.info.active)/time.Second, flags,
-		c.pending.len(), o.unread(), c.charged.Load(), c.info.commands, c.protocol(), c.info.libName, c.info.libVer)
+		c.chunk, c.pending.bytes, c.pending.len(), o.unread(), c.charged.Load(), latest, c.protocol(),
+		c.info.libName, c.info.libVer, c.info.commands)
 }

@@ -81,14 +81,14 @@ func newConn(s *Server, nc net.Conn, id int64) *conn {
 	c.wake.L = &c.mu
 	c.output.init(nc)
 	c.info.active = c.since
-	c.authenticate(len(s.password) == 0)
+	c.authenticate(!s.hasPassword())
 	return c
 }
 
 // authenticate grants or takes the right to run commands.
 func (c *conn) authenticate(ok bool) {
 	c.authed = ok
-	c.framer.Limits = c.srv.opts.Limits
+	c.framer.Limits = c.srv.live.Load().Limits
 	if !ok {
 		c.framer.Limits = c.framer.Limits.BeforeAuth()
 	}

@@ -29,15 +29,15 @@ func (c *conn) dispatch(args [][]byte) (need waitFor, stop bool) {
 			err = errNoAuth
 		}
 		if err != nil {
-			return waitNothing, c.answer(row, err.(commands.Error))
+			return waitNothing, c.refuse(row, err.(commands.Error))
 		}
 	}
 	row, request, err := commands.Parse(args, c.srv.opts.Arguments)
 	if _, isMulti := request.(*commands.Multi); c.refused || isMulti || row != nil && row.Name == "multi" {
-		return c.inRefusedMulti(row, request, err)
+		return c.inRefusedMulti(row, request, args, err)
 	}
 	if err != nil {
-		return waitNothing, c.answer(row, err.(commands.Error))
+		return waitNothing, c.refuse(row, err.(commands.Error))
 	}
 
 	switch r := request.(type) {
@@ -59,44 +59,77 @@ func (c *conn) dispatch(args [][]byte) (need waitFor, stop bool) {
 		return waitNothing, c.answer(row, commands.ErrDiscardAlone)
 
 	case *commands.Hello, *commands.Auth, *commands.Quit, *commands.Reset,
-		*commands.Client, *commands.Info, *commands.Config, *commands.CommandQuery:
-		return c.alone(row, request)
+		*commands.Client, *commands.Info, *commands.Config, *commands.CommandQuery, *commands.Help,
+		*commands.SlowLog, *commands.Latency, *commands.Memory, *commands.Cluster,
+		*commands.Role, *commands.Wait, *commands.ReadOnly, *commands.Shutdown:
+		return c.alone(row, request, args)
 	}
 	return c.call(row, request, args)
 }
 
 // alone runs a local command when all earlier ones are answered (rule 3), and
 // moves its reply on, which may be a large one.
-func (c *conn) alone(row *commands.Command, request commands.Request) (need waitFor, stop bool) {
+func (c *conn) alone(row *commands.Command, request commands.Request, args [][]byte) (need waitFor, stop bool) {
 	if c.commit(); !c.ready(waitEmpty) {
 		return waitEmpty, false
 	}
-	if c.runLocal(row, request) {
-		return waitNothing, true
+	c.mu.Lock()
+	c.info.latest = row.Name // CLIENT LIST shows itself
+	c.mu.Unlock()
+	begun := c.srv.clock()
+	e := entry{reply: c.runLocal(request), row: c.srv.rows[row], args: args, done: true}
+	e.took = c.srv.clock() - begun
+	switch request.(type) {
+	case *commands.Quit:
+		e.last = true
+	case *commands.Shutdown: // the end of the connection is the answer
+		_, refused := e.reply.(commands.Error)
+		e.last, e.mute = !refused, !refused
 	}
-	return waitNothing, !c.commit()
+	c.add(e)
+	return waitNothing, !c.commit() || e.last
 }
 
 // runLocal runs a command that concerns the connection or the process.
-func (c *conn) runLocal(row *commands.Command, request commands.Request) (stop bool) {
+func (c *conn) runLocal(request commands.Request) commands.Reply {
 	switch r := request.(type) {
 	case *commands.Hello:
-		return c.answer(row, c.hello(r))
+		return c.hello(r)
 	case *commands.Auth:
-		return c.answer(row, c.auth(r))
+		return c.auth(r)
 	case *commands.Quit:
-		c.add(entry{reply: commands.OK, row: c.srv.rows[row], done: true, last: true})
-		return true
+		return commands.OK
 	case *commands.Reset:
-		return c.answer(row, c.reset())
+		return c.reset()
 	case *commands.Client:
-		return c.answer(row, c.client(r))
+		return c.client(r)
 	case *commands.Info:
-		return c.answer(row, c.srv.info(r))
+		return c.srv.info(r)
 	case *commands.Config:
-		return c.answer(row, c.srv.config(r))
+		return c.srv.config(r)
 	case *commands.CommandQuery:
-		return c.answer(row, commands.CommandReply(r))
+		return commands.CommandReply(r)
+	case *commands.Help:
+		return commands.HelpReply(r)
+	case *commands.SlowLog:
+		return c.srv.slowlog(r)
+	case *commands.Latency:
+		return c.srv.latencyReply(r)
+	case *commands.Memory:
+		return c.srv.memory(r)
+	case *commands.Cluster:
+		return c.cluster(r)
+	case *commands.Role:
+		return commands.Array{commands.Bulk("master"), commands.Int(0), commands.Array{}}
+	case *commands.Wait: // nobody else has a copy; what was answered is on this disk
+		if r.Local {
+			return commands.Array{commands.Int(1), commands.Int(0)}
+		}
+		return commands.Int(0)
+	case *commands.ReadOnly:
+		return commands.OK
+	case *commands.Shutdown:
+		return c.shutdown(r)
 	}
 	panic("server: no local command")
 }
@@ -104,6 +137,12 @@ func (c *conn) runLocal(row *commands.Command, request commands.Request) (stop b
 // answer replies to the framed command. It returns false: the connection goes on.
 func (c *conn) answer(row *commands.Command, r commands.Reply) (stop bool) {
 	c.add(entry{reply: r, row: c.srv.rows[row], done: true})
+	return false
+}
+
+// refuse replies with an error that came before anything was tried.
+func (c *conn) refuse(row *commands.Command, err commands.Error) (stop bool) {
+	c.add(entry{reply: err, row: c.srv.rows[row], bad: true, done: true})
 	return false
 }
 
@@ -124,11 +163,13 @@ func (c *conn) call(row *commands.Command, request commands.Request, args [][]by
 	if blocks && cap(c.in.chunk) > chunkMin && !c.frame.Inline {
 		// It may wait for long: let it not keep a large chunk.
 		row, request, _ = commands.Parse(cloneArgs(args), c.srv.opts.Arguments)
+		args = nil
 	}
 	c.in.lent, c.argsLent = true, true
 	c.add(entry{
 		call:  &shard.Call{Request: request, Client: c, Size: c.frame.Len},
 		row:   c.srv.rows[row],
+		args:  args,
 		block: blocks,
 		alone: blocks || readsMuch(request),
 	})
@@ -166,10 +207,10 @@ func (c *conn) loadingOver() bool {
 // inRefusedMulti answers MULTI with an error and everything behind it too, until
 // EXEC or DISCARD. Clients send MULTI, the commands and EXEC in one write: would
 // the commands run, a retry of the whole would double them.
-func (c *conn) inRefusedMulti(row *commands.Command, request commands.Request, err error) (need waitFor, stop bool) {
+func (c *conn) inRefusedMulti(row *commands.Command, request commands.Request, args [][]byte, err error) (need waitFor, stop bool) {
 	c.refused = true
 	if err != nil {
-		return waitNothing, c.answer(row, err.(commands.Error))
+		return waitNothing, c.refuse(row, err.(commands.Error))
 	}
 	switch request.(type) {
 	case *commands.Multi:
@@ -181,7 +222,7 @@ func (c *conn) inRefusedMulti(row *commands.Command, request commands.Request, e
 		c.refused = false
 		return waitNothing, c.answer(row, commands.OK)
 	case *commands.Quit, *commands.Reset:
-		return c.alone(row, request)
+		return c.alone(row, request, args)
 	}
 	return waitNothing, c.answer(row, commands.ErrInMulti)
 }

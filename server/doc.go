@@ -11,6 +11,7 @@
 // and Flush hold a connection's lock and one non-blocking write at most.
 //
 // Reading order: options.go, server.go, accept.go, conn.go, reading.go, input.go,
-// dispatch.go, pending.go, output.go; then session.go, client.go, info.go,
-// config.go, metrics.go and http.go, which answer.
+// dispatch.go, pending.go, output.go; then session.go, client.go, config.go,
+// info.go, slowlog.go, latency.go, memory.go, cluster.go, metrics.go and http.go,
+// which answer.
 package server

@@ -361,7 +361,7 @@ func TestClientBuffers(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	until(t, "closed", func() bool {
-		return r.counters.closed[closedMemory].Load() >= 1 && r.budget.used.Load() <= r.budget.limit
+		return r.counters.closed[closedMemory].Load() >= 1 && r.budget.used.Load() <= r.budget.limit.Load()
 	})
 	small.ask("PING", "+PONG\r\n")
 }

@@ -41,7 +41,8 @@ func TestOutputBufferLimit(t *testing.T) {
 // the largest.
 func TestClientBuffersLimit(t *testing.T) {
 	for _, over := range []int64{-1, 0, 1} {
-		b := newBudget(1 << 20)
+		b := newBudget()
+		b.limit.Store(1 << 20)
 		b.add(1 << 19)
 		b.add(1<<19 + over)
 		if asked := len(b.over) == 1; asked != (over > 0) {

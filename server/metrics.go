@@ -37,10 +37,10 @@ func newMetrics(s *Server) *metrics {
 		return func(ns int64) { h.Observe(float64(ns) / 1e9) }
 	}
 	m.observer = Observer{
-		Lateness:   histogram("dqd_delivery_lateness_seconds", "From a job's due time to its delivery.", 1e-6),
-		TimerError: histogram("dqd_timer_error_seconds", "How late the timer woke.", 1e-7),
-		Fsync:      histogram("dqd_log_fsync_seconds", "Duration of an fsync of the log.", 1e-6),
-		Apply:      histogram("dqd_entry_apply_seconds", "Duration of applying one log entry to the state.", 1e-6),
+		Lateness:   s.late.observer(histogram("dqd_delivery_lateness_seconds", "From a job's due time to its delivery.", 1e-6)),
+		TimerError: s.latency.observer(latencyTimer, histogram("dqd_timer_error_seconds", "How late the timer woke.", 1e-7)),
+		Fsync:      s.latency.observer(latencyFsync, histogram("dqd_log_fsync_seconds", "Duration of an fsync of the log.", 1e-6)),
+		Apply:      s.latency.observer(latencyApply, histogram("dqd_entry_apply_seconds", "Duration of applying one log entry to the state.", 1e-6)),
 	}
 	m.registry.MustRegister(
 		&serverCollector{s},

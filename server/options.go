@@ -11,7 +11,7 @@ import (
 )
 
 // Options configure a Server. The zero value serves; fields left zero get the
-// defaults written beside them.
+// defaults written beside them. CONFIG SET changes some of them: see config.go.
 type Options struct {
 	// Password is asked of every client when it is not empty. It appears in no
 	// log, INFO or CONFIG GET.
@@ -20,8 +20,9 @@ type Options struct {
 	// password (protected-mode no).
 	Unprotected bool
 
-	// MaxClients bounds the connections (10,000).
-	MaxClients int
+	// MaxClients bounds the connections (10,000), MostClients what CONFIG SET
+	// may make of it (1,000,000).
+	MaxClients, MostClients int
 	// Memory is what the process may use; INFO shows it as maxmemory (1 GiB).
 	Memory int64
 	// ClientBuffers bounds the buffers of all clients together; beyond it the
@@ -49,6 +50,22 @@ type Options struct {
 	// KeepAlive is the time between probes of a silent client, and the time
 	// that sent bytes may stay unacknowledged (60 s).
 	KeepAlive time.Duration
+	// Timeout closes a client that has sent nothing for so long and waits for
+	// nothing, in whole seconds (0 = never).
+	Timeout time.Duration
+
+	// SlowerThan is the time from which on a command gets into the slow log
+	// (10 ms); below 0 none does.
+	SlowerThan time.Duration
+	// SlowLog is how many entries the slow log keeps (128).
+	SlowLog int
+	// LatencyEvent is the time from which on LATENCY notes an event (100 ms);
+	// below 0 it notes none.
+	LatencyEvent time.Duration
+
+	// Cluster answers CLUSTER as a Redis Cluster of one node that has all slots,
+	// for clients that insist on one.
+	Cluster bool
 
 	// Limits bound the framing (resp.DefaultLimits).
 	Limits resp.Limits
@@ -64,13 +81,22 @@ type Options struct {
 	// Dir and ConfigFile are shown by INFO and CONFIG GET.
 	Dir        string
 	ConfigFile string
+	// Started are further settings that the process was started with, for
+	// CONFIG GET. No secrets.
+	Started map[string]string
+	// Stop is called once when a client asks for SHUTDOWN, and returns at once;
+	// nil = the server cannot be asked to end.
+	Stop func()
 	// Log takes the events (slog.Default).
 	Log *slog.Logger
+	// LogLevel is what CONFIG SET loglevel moves (nil = the level is fixed).
+	LogLevel *slog.LevelVar
 }
 
 // withDefaults fills in what was left out.
 func (o Options) withDefaults() Options {
 	def(&o.MaxClients, 10_000)
+	def(&o.MostClients, max(1_000_000, o.MaxClients))
 	def(&o.Memory, 1<<30)
 	def(&o.ClientBuffers, o.Memory/4)
 	def(&o.OutputBuffer, 32<<20)
@@ -82,6 +108,9 @@ func (o Options) withDefaults() Options {
 	def(&o.WriteTimeout, 10*time.Second)
 	def(&o.LoadingWait, 4*time.Second)
 	def(&o.KeepAlive, time.Minute)
+	def(&o.SlowerThan, 10*time.Millisecond)
+	def(&o.SlowLog, 128)
+	def(&o.LatencyEvent, 100*time.Millisecond)
 	def(&o.Limits, resp.DefaultLimits())
 	def(&o.Version, "dev")
 	if o.Arguments == nil {
@@ -111,6 +140,7 @@ func (o Options) validate() error {
 		min   int64
 	}{
 		{"MaxClients", int64(o.MaxClients), 1},
+		{"MostClients", int64(o.MostClients), int64(o.MaxClients)},
 		{"Memory", o.Memory, 16 << 20},
 		{"ClientBuffers", o.ClientBuffers, 1 << 20},
 		{"OutputBuffer", int64(o.OutputBuffer), 1 << 10},
@@ -122,6 +152,8 @@ func (o Options) validate() error {
 		{"WriteTimeout", int64(o.WriteTimeout), 1},
 		{"LoadingWait", int64(o.LoadingWait), 1},
 		{"KeepAlive", int64(o.KeepAlive), int64(time.Second)},
+		{"Timeout", int64(o.Timeout), 0},
+		{"SlowLog", int64(o.SlowLog), 0},
 		{"Limits.Args", int64(o.Limits.Args), 1},
 		{"Limits.Bulk", int64(o.Limits.Bulk), 1},
 		{"Limits.Inline", int64(o.Limits.Inline), 1},

@@ -87,13 +87,21 @@ func (o *output) drop() (lost []*shard.Call) {
 // returns calls that bore jobs and cannot be written. Called with mu held.
 func (c *conn) encode() (lost []*shard.Call) {
 	o := &c.output
+	var now time.Time
 	for {
 		e, ok := c.pending.pop()
 		if !ok {
 			break
 		}
 		reply := e.answer()
-		e.row.count(reply)
+		if e.call != nil {
+			if now.IsZero() {
+				now = time.Now()
+				c.info.active = now
+			}
+			e.took = now.Sub(c.srv.started) - e.begun
+		}
+		c.account(&e, reply)
 		if c.ended || o.over {
 			if carriesJobs(reply) {
 				lost = append(lost, e.call)
@@ -130,6 +138,36 @@ func (c *conn) encode() (lost []*shard.Call) {
 	return lost
 }
 
+// account counts an answered command and notes it if it took long. A pop that may
+// wait is not measured: its time is that of its jobs. Called with mu held.
+func (c *conn) account(e *entry, reply commands.Reply) {
+	s := c.srv
+	if err, ok := reply.(commands.Error); ok {
+		s.errors.count(err)
+	}
+	if e.row == nil {
+		return
+	}
+	e.row.count(reply)
+	switch {
+	case e.bad:
+		e.row.refused.Add(1)
+		return
+	case e.block:
+		return
+	}
+	if e.args != nil { // else it is one of the simplest, and was not measured
+		e.row.times.add(e.took)
+	}
+	s.latency.note(latencyCommand, int64(e.took))
+	// What may bear a password is not logged, not even cut.
+	if slower := s.live.Load().SlowerThan; slower >= 0 && e.took >= slower && !e.row.row.Has("no_auth") && !e.row.row.Has("skip_slowlog") {
+		s.slow.add(slowEntry{
+			at: s.opts.Wall() / 1e9, took: e.took, args: e.row.row.Logged(e.args), peer: c.peer, name: c.info.name,
+		})
+	}
+}
+
 // write encodes one reply. A reply that cannot be encoded is a bug: it becomes an
 // internal error, and the last reply.
 func (c *conn) write(r commands.Reply) {
@@ -144,7 +182,7 @@ func (c *conn) write(r commands.Reply) {
 			c.kick()
 		}
 	}()
-	o.w.Limit = o.begin + c.srv.opts.OutputBuffer
+	o.w.Limit = o.begin + c.srv.live.Load().OutputBuffer
 	r.WriteReply(&o.w)
 	if o.w.Overflow {
 		o.w.Buf = o.w.Buf[:before] // a part of a reply is none
@@ -163,6 +201,7 @@ func (c *conn) send() {
 	if o.raw != nil {
 		n, err := o.raw.write(o.w.Buf[o.begin:])
 		o.took(n)
+		c.srv.wrote(n)
 		if err != nil {
 			c.abortLocked(closedByPeer)
 			return
@@ -185,6 +224,7 @@ func (c *conn) writeRest() {
 		c.mu.Unlock()
 		c.nc.SetWriteDeadline(time.Now().Add(c.srv.opts.WriteTimeout))
 		n, err := c.nc.Write(piece)
+		c.srv.wrote(n)
 		c.mu.Lock()
 		o.took(n)
 		c.charge()

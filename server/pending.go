@@ -1,6 +1,8 @@
 package server
 
 import (
+	"time"
+
 	"dqd/commands"
 	"dqd/server/shard"
 )
@@ -10,7 +12,11 @@ type entry struct {
 	call  *shard.Call    // at the shard; nil for a command that the server answers
 	reply commands.Reply // of such a command
 	row   *rowCounters   // what counts it; nil = not counted
+	args  [][]byte       // for the slow log; nil for the simplest commands, which are not measured
 	bytes int            // of the request, which stay in use
+	begun time.Duration  // when a call went to the shard, on the server's clock
+	took  time.Duration  // of a command that the server answers; the simplest are not measured
+	bad   bool           // refused before anything was tried
 	done  bool           // may be encoded once it is first
 	last  bool           // the connection ends with this reply
 	mute  bool           // CLIENT REPLY OFF: the reply is thrown away

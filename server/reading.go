@@ -173,7 +173,7 @@ const argsKeep = 64
 
 // add puts an executed command into the batch.
 func (c *conn) add(e entry) {
-	e.mute = c.replies.mute() && !e.last
+	e.mute = e.mute || c.replies.mute() && !e.last
 	e.bytes = c.frame.Len
 	c.batch = append(c.batch, e)
 	c.bytes += e.bytes
@@ -194,15 +194,21 @@ func (c *conn) commit() bool {
 		c.clearBatch()
 		return false
 	}
+	now := time.Now()
 	for i := range c.batch {
-		c.pending.push(c.batch[i])
-		if call := c.batch[i].call; call != nil {
-			calls = append(calls, call)
+		e := &c.batch[i]
+		if e.call != nil {
+			e.begun = now.Sub(c.srv.started)
+			calls = append(calls, e.call)
 		}
+		c.pending.push(*e)
 	}
 	c.srv.counters.commands.Add(int64(len(c.batch)))
-	c.info.active = time.Now()
+	c.info.active = now
 	c.info.commands += int64(len(c.batch))
+	if row := c.batch[len(c.batch)-1].row; row != nil {
+		c.info.latest = row.name
+	}
 	lost := c.encode()
 	c.send()
 	goOn := !c.ended && !c.quit
@@ -262,10 +268,13 @@ func (c *conn) fill() bool {
 
 	n, err := c.nc.Read(room)
 	c.in.received(n, len(room))
+	c.srv.counters.reads.Add(1)
+	c.srv.counters.netIn.Add(int64(n))
 
 	c.mu.Lock()
 	c.parked = false
 	kicked := c.kicked
+	idle := c.idle()
 	quit := c.quit || c.ended
 	stuck := c.pending.blocked || c.waits == waitShard
 	c.mu.Unlock()
@@ -282,11 +291,25 @@ func (c *conn) fill() bool {
 		c.leave()
 		return !stuck
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		c.abort(closedCommandTimeout)
+		switch {
+		case !c.partial.IsZero():
+			c.abort(closedCommandTimeout)
+		case idle:
+			c.abort(closedIdle)
+		default: // it was answered meanwhile, or the time-out changed
+			return true
+		}
 	default:
 		c.abort(closedByPeer)
 	}
 	return false
+}
+
+// idle reports whether the client has sent nothing and waited for nothing for as
+// long as the setting timeout allows. Called with mu held.
+func (c *conn) idle() bool {
+	timeout := c.srv.live.Load().Timeout
+	return timeout > 0 && c.pending.empty() && time.Since(c.info.active) >= timeout
 }
 
 // frameNeed is the size of a command that was framed and waits.
@@ -298,14 +321,20 @@ func (c *conn) frameNeed() int {
 }
 
 // setReadDeadline grants an unfinished command its time, and lifts what kick
-// did. The rest of the time a connection may be silent. Called with mu held.
+// did. The rest of the time a connection may be silent, as long as the setting
+// timeout says. Called with mu held.
 func (c *conn) setReadDeadline() {
 	var deadline time.Time
-	if c.waits == waitNothing && c.framer.Started() {
+	switch timeout := c.srv.live.Load().Timeout; {
+	case c.waits == waitNothing && c.framer.Started():
 		if c.partial.IsZero() {
 			c.partial = time.Now()
 		}
 		deadline = c.partial.Add(c.srv.opts.CommandTimeout)
+	case timeout > 0 && c.pending.empty():
+		deadline = c.info.active.Add(timeout)
+	case timeout > 0: // what it waits for may come long before
+		deadline = time.Now().Add(timeout)
 	}
 	if c.kicked || deadline != c.deadline {
 		c.nc.SetReadDeadline(deadline)

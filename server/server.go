@@ -19,15 +19,24 @@ import (
 // Server serves clients. It may be started before its shard: until Attach the
 // job commands wait, and PING, INFO and the like are answered.
 type Server struct {
-	opts     Options
-	password []byte
-	runID    string
+	opts  Options                 // those of the start
+	live  atomic.Pointer[Options] // as CONFIG SET left them; the password is in neither
+	runID string
+	// password is what clients have to give; empty = nothing.
+	password atomic.Pointer[[]byte]
 	started  time.Time
 	rows     map[*commands.Command]*rowCounters
 	counters counters
 	metrics  *metrics
 	budget   *budget
-	rate     rate
+	rates    rates
+	errors   errorCounters
+	slow     slowLog
+	latency  latencyEvents
+	late     times                      // of deliveries, from due
+	peak     atomic.Int64               // the most memory that INFO saw
+	facts    atomic.Pointer[[]facts]    // see Show
+	stop     sync.Once                  // SHUTDOWN was asked for
 	logged   [closeReasons]atomic.Int64 // the Unix second in which a line was logged
 
 	// shard is nil until Attach.
@@ -44,6 +53,9 @@ type Server struct {
 	conns     map[int64]*conn
 	lastID    int64
 	down      bool
+
+	// setting is held by CONFIG SET.
+	setting sync.Mutex
 }
 
 // New makes a server that does nothing until Serve.
@@ -57,15 +69,18 @@ func New(opts Options) (*Server, error) {
 		return nil, fmt.Errorf("server: make a run id: %w", err)
 	}
 	s := &Server{
-		opts:     opts,
-		password: []byte(opts.Password),
-		runID:    hex.EncodeToString(id[:]),
-		started:  time.Now(),
-		rows:     newRows(),
-		budget:   newBudget(opts.ClientBuffers),
-		conns:    make(map[int64]*conn),
+		runID:   hex.EncodeToString(id[:]),
+		started: time.Now(),
+		rows:    newRows(),
+		budget:  newBudget(),
+		conns:   make(map[int64]*conn),
 	}
-	s.opts.Password = "" // one copy, which nothing prints
+	password := []byte(opts.Password)
+	s.password.Store(&password)
+	opts.Password = "" // one copy, which nothing prints
+	s.opts = opts
+	s.latency.wall = opts.Wall
+	s.use(&opts)
 	s.metrics = newMetrics(s)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.background.Go(func() { s.budget.enforce(s.ctx, s.largest) })
@@ -80,6 +95,18 @@ func (s *Server) Attach(sh Shard) {
 		c.unpark()
 		c.mu.Unlock()
 	}
+}
+
+// hasPassword reports whether clients have to give one.
+func (s *Server) hasPassword() bool { return len(*s.password.Load()) > 0 }
+
+// clock is the time since the start, for durations.
+func (s *Server) clock() time.Duration { return time.Since(s.started) }
+
+// wrote counts a write to a socket.
+func (s *Server) wrote(n int) {
+	s.counters.writes.Add(1)
+	s.counters.netOut.Add(int64(n))
 }
 
 // gauges reads the shard's numbers; zero while loading.

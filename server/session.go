@@ -57,7 +57,7 @@ func (c *conn) hello(r *commands.Hello) commands.Reply {
 		{"version", commands.Bulk(compatVersion)},
 		{"proto", commands.Int(c.protocol())},
 		{"id", commands.Int(c.id)},
-		{"mode", commands.Bulk("standalone")},
+		{"mode", commands.Bulk(c.srv.mode())},
 		{"role", commands.Bulk("master")},
 		{"modules", commands.Array{}},
 	}
@@ -65,7 +65,7 @@ func (c *conn) hello(r *commands.Hello) commands.Reply {
 
 // auth is AUTH.
 func (c *conn) auth(r *commands.Auth) commands.Reply {
-	if r.User == nil && len(c.srv.password) == 0 {
+	if r.User == nil && !c.srv.hasPassword() {
 		return errNoPassword
 	}
 	if !c.srv.passes(r.User, r.Password) {
@@ -82,10 +82,10 @@ func (s *Server) passes(user, password []byte) bool {
 		s.counters.authFailures.Add(1)
 		return false
 	}
-	if len(s.password) == 0 {
+	if !s.hasPassword() {
 		return true
 	}
-	given, want := sha256.Sum256(password), sha256.Sum256(s.password)
+	given, want := sha256.Sum256(password), sha256.Sum256(*s.password.Load())
 	ok := subtle.ConstantTimeCompare(given[:], want[:]) == 1
 	if !ok {
 		s.counters.authFailures.Add(1)
@@ -95,7 +95,7 @@ func (s *Server) passes(user, password []byte) bool {
 
 // reset makes the connection as it was when new; the library's name stays.
 func (c *conn) reset() commands.Reply {
-	c.authenticate(len(c.srv.password) == 0)
+	c.authenticate(!c.srv.hasPassword())
 	c.refused = false
 	c.replies = replyMode{}
 	c.mu.Lock()
@@ -104,6 +104,22 @@ func (c *conn) reset() commands.Reply {
 	c.info.noEvict, c.info.noTouch, c.info.tracking = false, false, false
 	c.output.w.RESP3 = false
 	return commands.Status("RESET")
+}
+
+// shutdown is SHUTDOWN: the process is asked to end, and that ends this connection.
+func (c *conn) shutdown(r *commands.Shutdown) commands.Reply {
+	s := c.srv
+	switch {
+	case r.Abort:
+		return commands.Error("ERR No shutdown in progress.")
+	case s.opts.Stop == nil:
+		return commands.Error("ERR Errors trying to SHUTDOWN: this server ends with the program that it is part of")
+	}
+	s.stop.Do(func() {
+		s.opts.Log.Info("a client asks the server to end", "id", c.id, "peer", c.peer)
+		s.opts.Stop()
+	})
+	return commands.OK
 }
 
 // protocol is 2 or 3. Called with mu held.

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,14 +26,26 @@ func TestConnectionCommandsAreAnsweredAsByRedis(t *testing.T) {
 		`COMMAND NONSENSE; COMMAND INFO nonsense; COMMAND GETKEYS NONSENSE x; COMMAND GETKEYS PING x`,
 		`CONFIG; CONFIG NONSENSE; CONFIG GET; CONFIG GET nonsense; CONFIG GET save`,
 		`INFO nonsense; TIME x`,
+		`SLOWLOG; SLOWLOG NONSENSE; SLOWLOG GET 0; SLOWLOG GET -2; SLOWLOG GET x; SLOWLOG GET 1 2; SLOWLOG LEN x; SLOWLOG RESET; SLOWLOG LEN`,
+		`LATENCY; LATENCY NONSENSE; LATENCY HISTORY; LATENCY HISTORY nonsense; LATENCY RESET nonsense; LATENCY HISTOGRAM nonsense`,
+		`MEMORY; MEMORY NONSENSE; MEMORY USAGE; MEMORY USAGE x; MEMORY USAGE x SAMPLES 5; MEMORY USAGE x SAMPLES; MEMORY USAGE x SAMPLES -1; MEMORY USAGE x NONSENSE 5`,
+		`ROLE; ROLE x; WAIT 0 0; WAIT 1 1; WAIT x 1; WAIT 0 x; WAIT 0 -1; WAIT 0`,
+		`CLUSTER; CLUSTER NONSENSE; CLUSTER INFO; CLUSTER SLOTS; CLUSTER SHARDS; CLUSTER NODES; CLUSTER MYID; CLUSTER KEYSLOT x; CLUSTER KEYSLOT; CLUSTER COUNTKEYSINSLOT 1; CLUSTER HELP`,
+		`SHUTDOWN NONSENSE; SHUTDOWN SAVE NOSAVE; SHUTDOWN ABORT; SHUTDOWN ABORT NOW; SHUTDOWN NOW NOW ABORT`,
+		`CONFIG SET; CONFIG SET timeout; CONFIG SET a 1 b; CONFIG SET nonsense 1; CONFIG SET timeout x; CONFIG SET timeout -1; CONFIG SET timeout 5 timeout 6; CONFIG SET databases 5; CONFIG SET timeout 5 nonsense 1; CONFIG GET timeout`,
+		`CONFIG SET timeout 300 slowlog-max-len 7; CONFIG GET timeout; CONFIG GET slowlog-max-len; CONFIG SET timeout 0 slowlog-max-len 128; CONFIG SET protected-mode maybe; CONFIG GET timeout timeout; CONFIG GET slowlog-max*`,
+		`COMMAND LIST NONSENSE; COMMAND LIST FILTERBY NONSENSE x; COMMAND LIST FILTERBY MODULE nonsense; COMMAND LIST FILTERBY PATTERN nonsense; COMMAND LIST FILTERBY PATTERN client|getn*; COMMAND GETKEYS MEMORY USAGE x; COMMAND DOCS nonsense`,
 	}
 	for _, pass := range []string{"", password} {
 		name, redisArgs := "no password", []string(nil)
+		sessions := slices.Clone(sessions)
 		if pass != "" {
 			name, redisArgs = "password", []string{"--requirepass", pass}
 			sessions = append(sessions,
 				`ECHO x; INFO; CONFIG GET *; COMMAND; CLIENT ID; SELECT 0; TIME; HELLO 4; RESET; PING`,
 				`HELLO 3 AUTH default wrong; HELLO 3 AUTH nobody wrong; PING; QUIT`)
+		} else { // before AUTH dqd says no more than that
+			sessions = append(sessions, `DEBUG; DEBUG SLEEP 0; DEBUG NONSENSE`)
 		}
 		t.Run(name, func(t *testing.T) {
 			redis := dqdtest.StartRedis(t, redisArgs...)

@@ -28,7 +28,8 @@ type node struct {
 	http      *http.Server
 	raft      *raftfsm.Node
 	shard     *shard.Shard
-	failed    chan error // the first listener that fails
+	failed    chan error    // the first listener that fails
+	asked     chan struct{} // closed when a client asks for the end
 }
 
 // nodeName is the only member of a group of one. The folder remembers it.
@@ -41,7 +42,7 @@ const nodeName = "node-1"
 //	clients → server → shard → raft → log and state store
 //	          ↑ replies  ↑ clock, alarms
 func assemble(c *config, log *slog.Logger) (_ *node, err error) {
-	n := &node{config: c, failed: make(chan error, len(c.bind)+1)}
+	n := &node{config: c, failed: make(chan error, len(c.bind)+1), asked: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			n.shutdown()
@@ -58,14 +59,19 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 		Password:    c.password,
 		Unprotected: c.unprotected,
 		MaxClients:  c.maxClients,
+		MostClients: c.mostClients,
 		Memory:      c.maxMemory,
+		Cluster:     c.cluster,
 		Arguments:   limits,
 		Wall:        n.clock.Wall,
 		ClockTrust:  time.Duration(c.clockTrust),
 		Version:     buildVersion(),
 		Dir:         c.dir,
 		ConfigFile:  c.file,
+		Started:     c.given,
+		Stop:        func() { close(n.asked) },
 		Log:         log,
+		LogLevel:    &c.logLevel,
 	}); err != nil {
 		return nil, err
 	}
@@ -100,8 +106,11 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 		return nil, err
 	}
 
+	n.server.Show("raft", n.raftFacts)
+	n.server.Show("storage", n.storageFacts)
+
 	decides := evaluate.DefaultLimits()
-	decides.MaxAhead, decides.MaxWaits, decides.Queue.MaxPayload = limits.MaxAhead, c.maxClients, c.maxPayload
+	decides.MaxAhead, decides.MaxWaits, decides.Queue.MaxPayload = limits.MaxAhead, max(c.maxClients, c.mostClients), c.maxPayload
 	n.shard = shard.New(shard.Options{
 		Log:        n.raft,
 		State:      n.raft.State(),

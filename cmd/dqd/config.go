@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"dqd/commands"
+	"dqd/server"
 )
 
 // config is how the process was asked to run.
@@ -26,10 +27,14 @@ type config struct {
 	password    string
 	unprotected bool
 	maxClients  int
+	mostClients int   // what maxclients may become; 0 = any number
 	maxMemory   int64 // bytes
 	maxPayload  int64 // bytes
 	clockTrust  int64 // ns
-	logLevel    slog.Level
+	cluster     bool
+	logLevel    slog.LevelVar
+
+	given map[string]string // each setting but the secrets, as it was written
 }
 
 // setting is one thing to configure. Its name is that of the flag and of the key
@@ -85,12 +90,9 @@ var settings = []setting{
 		set: func(c *config, v string) error { c.password = v; return nil }},
 	{name: "protected-mode", value: "yes", usage: "without a password serve this machine only: yes or no",
 		set: func(c *config, v string) error {
-			switch v {
-			case "yes", "no":
-				c.unprotected = v == "no"
-				return nil
-			}
-			return errors.New("write yes or no")
+			protected, err := yesNo(v)
+			c.unprotected = !protected
+			return err
 		}},
 	{name: "maxclients", value: "10000", usage: "most connections at a time",
 		set: func(c *config, v string) error { return setInt(&c.maxClients, v, 1, 1_000_000) }},
@@ -98,7 +100,7 @@ var settings = []setting{
 		set: func(c *config, v string) (err error) { c.maxMemory, err = memorySize(v); return err }},
 	{name: "max-payload", value: "1mb", usage: "largest payload, at most 16mb",
 		set: func(c *config, v string) (err error) {
-			c.maxPayload, err = size(v)
+			c.maxPayload, err = server.Size(v)
 			if err == nil && c.maxPayload > 16<<20 {
 				err = errors.New("the most is 16mb")
 			}
@@ -111,6 +113,8 @@ var settings = []setting{
 			}
 			return err
 		}},
+	{name: "cluster-enabled", value: "no", usage: "answer CLUSTER as a Redis Cluster of one node, for clients that insist: yes or no",
+		set: func(c *config, v string) (err error) { c.cluster, err = yesNo(v); return err }},
 	{name: "loglevel", value: "info", usage: "debug, info, warn or error",
 		set: func(c *config, v string) error {
 			if c.logLevel.UnmarshalText([]byte(v)) != nil {
@@ -126,7 +130,7 @@ var errHelp = errors.New("help")
 // readConfig merges defaults, file, environment and flags; the later wins.
 func readConfig(args []string, getenv func(string) string) (*config, error) {
 	given := map[string]string{}
-	c := &config{}
+	c := &config{given: map[string]string{}}
 	flags := flag.NewFlagSet("dqd", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&c.file, "config", "", "")
@@ -157,7 +161,7 @@ func readConfig(args []string, getenv func(string) string) (*config, error) {
 	}
 
 	for _, s := range settings {
-		if err := s.set(c, s.value); err != nil {
+		if err := c.set(&s, s.value); err != nil {
 			panic("dqd: the default of " + s.name + " is wrong: " + err.Error())
 		}
 	}
@@ -176,12 +180,20 @@ func readConfig(args []string, getenv func(string) string) (*config, error) {
 	}
 	for _, s := range settings {
 		if v, ok := given[s.name]; ok {
-			if err := s.set(c, v); err != nil {
+			if err := c.set(&s, v); err != nil {
 				return nil, fmt.Errorf("--%s %s: %w", s.name, v, err)
 			}
 		}
 	}
 	return c, nil
+}
+
+// set gives a setting its value.
+func (c *config) set(s *setting, v string) error {
+	if !s.secret {
+		c.given[s.name] = v
+	}
+	return s.set(c, v)
 }
 
 // readFile reads lines "name value" as in redis.conf: a line that begins with #
@@ -222,7 +234,7 @@ func (c *config) readFile(r io.Reader) error {
 		case strings.ContainsAny(value, " \t") && (!s.list || strings.Contains(value, "#")):
 			return fmt.Errorf("line %d: %s has more than one value: put a value with blanks in double quotes, and a comment in a line of its own", n, name)
 		}
-		if err := s.set(c, value); err != nil {
+		if err := c.set(s, value); err != nil {
 			if s.secret {
 				value = "…"
 			}
@@ -278,20 +290,16 @@ func addresses(v string) ([]string, error) {
 	return list, nil
 }
 
-// size reads bytes with a unit, which is binary as in Redis's "kb".
-func size(v string) (int64, error) {
-	digits := strings.TrimRight(strings.ToLower(v), "kmgtb")
-	n, err := strconv.ParseInt(digits, 10, 64)
-	shift, ok := map[string]int{"": 0, "b": 0, "k": 10, "kb": 10, "m": 20, "mb": 20, "g": 30, "gb": 30}[strings.ToLower(v[len(digits):])]
-	if err != nil || !ok || n < 1 || n > 1<<62>>shift {
-		return 0, errors.New("write a size such as 512mb")
+func yesNo(v string) (bool, error) {
+	if v != "yes" && v != "no" {
+		return false, errors.New("write yes or no")
 	}
-	return n << shift, nil
+	return v == "yes", nil
 }
 
-// memorySize is size, or a share of what the machine grants.
+// memorySize is a size, or a share of what the machine grants.
 func memorySize(v string) (int64, error) {
-	n, err := size(v)
+	n, err := server.Size(v)
 	if digits, ok := strings.CutSuffix(v, "%"); ok {
 		var percent int
 		if setInt(&percent, digits, 1, 100) != nil {

@@ -47,8 +47,17 @@ protected-mode no
 		file: path, bind: []string{"127.0.0.1", "::1"}, port: 2000, httpBind: "127.0.0.1", httpPort: -1, dir: "dqd-data",
 		password: "from the file", unprotected: true, maxClients: 8, maxMemory: 512 << 20, maxPayload: 2 << 20, clockTrust: 36 * int64(time.Hour),
 	}
+	given := c.given
+	c.given = nil
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v\n%+v", c, want)
+	}
+	// CONFIG GET shows what was given, and no secret.
+	if given["port"] != "2000" || given["bind"] != "127.0.0.1 ::1" || given["loglevel"] != "info" {
+		t.Error(given)
+	}
+	if _, shown := given["requirepass"]; shown {
+		t.Error("the password is shown")
 	}
 	c, err = readConfig([]string{"--config", path}, func(name string) string {
 		if name == "DQD_REQUIREPASS" {
@@ -146,19 +155,6 @@ func TestExposed(t *testing.T) {
 		c, err := readConfig([]string{"--bind", test.bind, "--protected-mode", test.mode}, func(string) string { return test.password })
 		if err != nil || c.exposed() != test.want {
 			t.Errorf("%+v: %v", test, err)
-		}
-	}
-}
-
-func TestSize(t *testing.T) {
-	for text, want := range map[string]int64{"1": 1, "1b": 1, "2k": 2048, "2KB": 2048, "3mb": 3 << 20, "1G": 1 << 30} {
-		if n, err := size(text); n != want || err != nil {
-			t.Error(text, n, err)
-		}
-	}
-	for _, text := range []string{"", "0", "-1", "mb", "1tb", "1.5mb", "9999999999gb"} {
-		if n, err := size(text); err == nil {
-			t.Error(text, n)
 		}
 	}
 }

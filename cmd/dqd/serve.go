@@ -50,10 +50,13 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(c.maxMemory)
 	}
-	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: c.logLevel}))
-	if most := max(int(openFiles())-filesOfStores, 32); openFiles() > 0 && c.maxClients > most {
-		log.Warn("maxclients is lowered to what the limit of open files allows: raise it with ulimit -n", "maxclients", most, "wanted", c.maxClients)
-		c.maxClients = most
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: &c.logLevel}))
+	if openFiles() > 0 {
+		c.mostClients = max(int(openFiles())-filesOfStores, 32)
+		if c.maxClients > c.mostClients {
+			log.Warn("maxclients is lowered to what the limit of open files allows: raise it with ulimit -n", "maxclients", c.mostClients, "wanted", c.maxClients)
+			c.maxClients = c.mostClients
+		}
 	}
 	if c.exposed() {
 		log.Warn("protected mode is off and there is no password: whoever reaches these addresses reads and changes all jobs; set "+envPassword, "bind", c.bind)
@@ -73,6 +76,9 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	case <-ctx.Done():
 		stop() // a second signal is not caught
 		log.Info("shutting down: clients are served to the end", "at-most", shutdownTime)
+	case <-n.asked:
+		stop()
+		log.Info("shutting down as a client asked: clients are served to the end", "at-most", shutdownTime)
 	case err := <-n.failed:
 		log.Error("serving failed", "error", err)
 		code = exitFail

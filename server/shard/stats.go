@@ -72,25 +72,28 @@ func us(ns int64) int64 { return (ns + 999) / 1000 }
 // histogram counts durations in logarithmic buckets, eight per power of two: a
 // quantile is at most 12.5 % too high, and never too low.
 type histogram struct {
-	buckets [40 * 8]uint32
+	buckets [LatencyBuckets]uint32
 	n, max  int64
 }
 
 func (h *histogram) add(ns int64) {
 	ns = max(ns, 0)
-	h.buckets[bucket(ns)]++
+	h.buckets[LatencyBucket(ns)]++
 	h.n++
 	h.max = max(h.max, ns)
 }
 
-// bucket returns the bucket of a duration; the last one takes all that is longer.
-func bucket(ns int64) int {
+// LatencyBuckets is how many buckets a histogram has.
+const LatencyBuckets = 40 * 8
+
+// LatencyBucket returns the bucket of a duration; the last one takes all that is longer.
+func LatencyBucket(ns int64) int {
 	v := uint64(us(ns))
 	if v < 8 {
 		return int(v)
 	}
 	exp := bits.Len64(v) - 4
-	return min((exp+1)*8+int(v>>exp)&7, 40*8-1)
+	return min((exp+1)*8+int(v>>exp)&7, LatencyBuckets-1)
 }
 
 // quantile returns the p-th percentile in µs; 0 if nothing was counted.
@@ -98,14 +101,14 @@ func (h *histogram) quantile(p int64) int64 {
 	rank := (h.n*p + 99) / 100
 	for i, c := range h.buckets {
 		if rank -= int64(c); rank <= 0 && h.n > 0 {
-			return min(upper(i), us(h.max))
+			return min(LatencyUpper(i), us(h.max))
 		}
 	}
 	return us(h.max)
 }
 
-// upper returns a bucket's largest duration in µs.
-func upper(i int) int64 {
+// LatencyUpper returns a bucket's largest duration in µs.
+func LatencyUpper(i int) int64 {
 	if i < 8 {
 		return int64(i)
 	}

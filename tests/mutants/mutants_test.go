@@ -182,6 +182,21 @@ var mutants = []mutant{
 		edits: []edit{{actor, "		s.publish() // pops may wait, or wait no more, and the clock may have changed\n", ""}},
 		tests: "./server/shard", run: "WaitingPops",
 	},
+	{
+		name:  "the slow log shows payloads",
+		edits: []edit{{"commands/slowlog.go", `a.Type != "key" && a.Name != "id" ||`, `a.Type != "key" && a.Name != "id" && a.Name != "payload" ||`}},
+		tests: "./server", run: "TestNothingShowsSecrets",
+	},
+	{
+		name:  "a refused CONFIG SET changes a part",
+		edits: []edit{{"server/config.go", "		given[name] = true\n", "		given[name] = true\n		s.use(&d.Options)\n"}},
+		tests: "./server", run: "TestConfigSet",
+	},
+	{
+		name:  "a client that waits for a job is closed as idle",
+		edits: []edit{{"server/reading.go", "timeout > 0 && c.pending.empty() && time.Since", "timeout > 0 && time.Since"}},
+		tests: "./server", run: "TestTimeout",
+	},
 }
 
 func TestEachMutantIsCaught(t *testing.T) {

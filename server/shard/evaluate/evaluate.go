@@ -40,6 +40,8 @@ func (b *Batch) evaluate(r commands.Request) commands.Reply {
 		return b.length(r)
 	case *commands.Stats:
 		return b.stats(r)
+	case *commands.Usage:
+		return b.usage(r)
 	}
 	return commands.Error(fmt.Sprintf("ERR internal error: no evaluation for %T", r))
 }

@@ -66,6 +66,19 @@ func (b *Batch) length(r *commands.Len) commands.Reply {
 	return commands.Int(q.Live())
 }
 
+// jobOverhead is about what a job takes in the store beside its payload: the
+// record, and its keys in two or three indexes.
+const jobOverhead = 128
+
+// usage evaluates MEMORY USAGE: an estimate from the queue's gauges.
+func (b *Batch) usage(r *commands.Usage) commands.Reply {
+	q := b.queueNamed(r.Queue)
+	if q == nil {
+		return commands.Null{}
+	}
+	return commands.Int(q.Bytes + (q.Live()+q.Dead+1)*jobOverhead)
+}
+
 // Peek evaluates DQPEEK on a store of its own, usually a snapshot: it may read a
 // lot, and runs beside the batches. It yields ready jobs, then delayed ones, in
 // the order in which they would leave; leased ones in no order, dead ones in
