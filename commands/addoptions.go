@@ -88,7 +88,7 @@ func (p *addParser) option(c *cursor) error {
 	case "backoff":
 		opt.Backoff, err = ParseBackoff(arg, p.lim)
 	case "lease":
-		opt.Lease, err = parseLease(arg, p.lim)
+		opt.Lease, err = parseLease(arg, p.lim, p.lim.LeaseMax)
 	case "maxlen":
 		opt.MaxLen, err = parseRange("MAXLEN", arg, 1, maxInteger)
 	}

@@ -92,6 +92,11 @@ const (
 	groupDead
 	groupReason
 	groupState
+	groupLimit
+	groupRev
+	groupMatch
+	groupWithLen
+	groupType
 	groups // their number
 )
 

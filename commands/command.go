@@ -128,11 +128,23 @@ func getKeys(args [][]byte) Reply {
 		return Error("ERR Invalid command specified")
 	case err != nil:
 		return Error("ERR Invalid number of arguments specified for command")
-	case c.FirstKey == 0 || c.FirstKey >= len(args):
+	}
+	first, last, step := c.FirstKey, c.LastKey, c.Step
+	if last < 0 {
+		last += len(args)
+	}
+	if c.NumKeys > 0 {
+		n, err := parseRange("numkeys", args[c.NumKeys], 1, int64(len(args)-c.NumKeys-1))
+		if err != nil {
+			return Error("ERR Invalid arguments specified for command")
+		}
+		first, last, step = c.NumKeys+1, c.NumKeys+int(n), 1
+	}
+	if first == 0 || first >= len(args) {
 		return Error("ERR The command has no key arguments")
 	}
 	keys := Array{}
-	for i := c.FirstKey; i <= c.LastKey && i < len(args); i += c.Step {
+	for i := first; i <= last && i < len(args); i += step {
 		keys = append(keys, Bulk(args[i]))
 	}
 	return keys
@@ -188,7 +200,8 @@ func writeStatuses(w Writer, words []string) {
 }
 
 func (c *Command) writeKeySpecs(w Writer) {
-	if c.FirstKey == 0 {
+	first := c.FirstKey + c.NumKeys // a row has one of them, or neither
+	if first == 0 {
 		w.Array(0)
 		return
 	}
@@ -207,15 +220,32 @@ func (c *Command) writeKeySpecs(w Writer) {
 	w.BulkString("spec")
 	w.Map(1)
 	w.BulkString("index")
-	w.Int(int64(c.FirstKey))
+	w.Int(int64(first))
 	w.BulkString("find_keys")
 	w.Map(2)
+	if c.NumKeys > 0 {
+		w.BulkString("type")
+		w.BulkString("keynum")
+		w.BulkString("spec")
+		w.Map(3)
+		w.BulkString("keynumidx")
+		w.Int(0)
+		w.BulkString("firstkey")
+		w.Int(1)
+		w.BulkString("keystep")
+		w.Int(1)
+		return
+	}
+	last := c.LastKey
+	if last > 0 {
+		last -= first
+	}
 	w.BulkString("type")
 	w.BulkString("range")
 	w.BulkString("spec")
 	w.Map(3)
 	w.BulkString("lastkey")
-	w.Int(int64(c.LastKey - c.FirstKey))
+	w.Int(int64(last))
 	w.BulkString("keystep")
 	w.Int(int64(c.Step))
 	w.BulkString("limit")

@@ -7,7 +7,7 @@ var dqextend = Command{
 	Group:      "delay", Since: "1.0.0", Complexity: "O(log N) with N jobs in the queue",
 	Summary: "Lets a lease end later, or sooner.",
 	Syntax:  "DQEXTEND queue id token dur",
-	Args:    []Arg{argQueue, argID, argToken, {Name: "lease", Show: "dur", Type: "string", Summary: "a duration: the lease ends so long after now, at least 1ms"}},
+	Args:    []Arg{argQueue, argID, argToken, argExtension},
 	Replies: []string{"a code: 1 done, -1 not the job's latest valid token, -2 no such job, -3 the lease ran out, -4 beyond lease-max since the delivery"},
 	Errors: []string{
 		"BADID: the queue name or the id is empty or too long",
@@ -47,6 +47,8 @@ func parseExtend(args [][]byte, lim *Limits) (Request, error) {
 	}
 	return r, nil
 }
+
+var argExtension = Arg{Name: "lease", Show: "dur", Type: "string", Summary: "a duration: the lease ends so long after now, at least 1ms"}
 
 // parseExtension reads the rest of a lease. Beyond lease-max it is no error but
 // a code, since that counts from the delivery.

@@ -22,24 +22,14 @@ var dqlen = Command{
 	Parse: parseLen,
 }
 
-var lenOptions = []option{
-	{"state", groupState, true},
-}
-
 func parseLen(args [][]byte, lim *Limits) (Request, error) {
 	r := &Len{Queue: args[1]}
 	if err := checkQueue(r.Queue, lim); err != nil {
 		return nil, err
 	}
-	var given given
-	for c := (cursor{args, 2}); c.more(); {
-		_, arg, err := given.take(&c, lenOptions)
-		if err != nil {
-			return nil, err
-		}
-		if r.State, err = parseState(arg); err != nil {
-			return nil, err
-		}
+	var err error
+	if r.State, err = parseStateOption(cursor{args, 2}); err != nil {
+		return nil, err
 	}
 	return r, nil
 }

@@ -7,15 +7,7 @@ var dqpop = Command{
 	Group:      "delay", Since: "1.0.0", Complexity: "O(M log N) with M jobs taken and N jobs in the queue",
 	Summary: "Takes ready jobs and leases them to the caller; it may wait for the first.",
 	Syntax:  "DQPOP queue [COUNT n] [BLOCK dur] [LEASE dur] [NOACK] [WORKER name] [FULL]",
-	Args: []Arg{
-		argQueue,
-		{Name: "count", Show: "n", Type: "integer", Token: "COUNT", Optional: true, Summary: "at most so many jobs, 1 to 1000; left out: 1"},
-		{Name: "block", Show: "dur", Type: "string", Token: "BLOCK", Optional: true, Summary: "how long to wait for the first job; 0 or too long: as long as the server allows, 30s. Keep it below your client's read time-out (in older versions of go-redis 3s, in Jedis 2s): 1s is safe with all clients that we know"},
-		{Name: "lease", Show: "dur", Type: "string", Token: "LEASE", Optional: true, Summary: "how long the jobs are leased, 1ms to 12h; left out: as the job or the queue says"},
-		{Name: "noack", Type: "pure-token", Token: "NOACK", Optional: true, Summary: "the job is gone on delivery: at most once; LEASE counts for nothing then"},
-		{Name: "worker", Show: "name", Type: "string", Token: "WORKER", Optional: true, Summary: "who takes the jobs, 1 to 255 bytes; DQGET shows it"},
-		{Name: "full", Type: "pure-token", Token: "FULL", Optional: true, Summary: "adds a map with more about each job"},
-	},
+	Args:    append([]Arg{argQueue}, argPopOptions...),
 	Replies: []string{
 		"an array of jobs, each `[queue, id, payload, token, attempt, due]`; it ends early at the limit for one reply, 4 MiB",
 		"with FULL a seventh element, a map of the fields below; later versions may add some",
@@ -52,6 +44,16 @@ var dqpop = Command{
 (nil)
 `,
 	Parse: parsePop,
+}
+
+// argPopOptions are what DQPOP and DQMPOP share.
+var argPopOptions = []Arg{
+	{Name: "count", Show: "n", Type: "integer", Token: "COUNT", Optional: true, Summary: "at most so many jobs, 1 to 1000; left out: 1"},
+	{Name: "block", Show: "dur", Type: "string", Token: "BLOCK", Optional: true, Summary: "how long to wait for the first job; 0 or too long: as long as the server allows, 30s. Keep it below your client's read time-out (in older versions of go-redis 3s, in Jedis 2s): 1s is safe with all clients that we know"},
+	{Name: "lease", Show: "dur", Type: "string", Token: "LEASE", Optional: true, Summary: "how long the jobs are leased, 1ms to 12h; left out: as the job or the queue says"},
+	{Name: "noack", Type: "pure-token", Token: "NOACK", Optional: true, Summary: "the job is gone on delivery: at most once; LEASE counts for nothing then"},
+	{Name: "worker", Show: "name", Type: "string", Token: "WORKER", Optional: true, Summary: "who takes the jobs, 1 to 255 bytes; DQGET shows it"},
+	{Name: "full", Type: "pure-token", Token: "FULL", Optional: true, Summary: "adds a map with more about each job"},
 }
 
 func parsePop(args [][]byte, lim *Limits) (Request, error) {
@@ -99,7 +101,11 @@ func parsePopOptions(r *Pop, c cursor, lim *Limits) error {
 				r.Block = lim.MaxBlock
 			}
 		case "lease":
-			r.Lease, err = parseLease(arg, lim)
+			longest := lim.LeaseMax
+			if r.CutLease {
+				longest = lim.MaxAhead
+			}
+			r.Lease, err = parseLease(arg, lim, longest)
 		case "noack":
 			r.NoAck = true
 		case "worker":

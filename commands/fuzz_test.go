@@ -164,7 +164,10 @@ func checkRequest(t *testing.T, r Request, lim *Limits) {
 		}
 		check(r.Count >= 1 && r.Count <= lim.MaxPopCount, "count")
 		check(r.Block >= 0 && r.Block <= lim.MaxBlock, "block")
-		lease(r.Lease)
+		check(len(r.Queues) >= 1 && len(r.Queues) <= lim.MaxPopQueues, "queues")
+		if !r.CutLease {
+			lease(r.Lease)
+		}
 		check(len(r.Worker) <= lim.MaxWorker, "worker")
 	case *Ack:
 		name(r.Queue, lim.MaxQueue)
@@ -187,6 +190,24 @@ func checkRequest(t *testing.T, r Request, lim *Limits) {
 		check(r.Count >= 1 && r.Count <= lim.MaxList, "count")
 	case *Len:
 		name(r.Queue, lim.MaxQueue)
+	case *Range:
+		name(r.Queue, lim.MaxQueue)
+		check(r.Count >= 1 && r.Count <= lim.MaxList && r.Offset >= 0, "limit")
+		check(r.Min.Ms >= -1 && r.Max.Ms >= -1, "bounds")
+	case *Count:
+		name(r.Queue, lim.MaxQueue)
+		check(r.Min.Ms >= -1 && r.Max.Ms >= -1, "bounds")
+	case *Scan:
+		name(r.Queue, lim.MaxQueue)
+		check(r.Count >= 1 && r.Count <= lim.MaxList && len(r.Match) <= lim.MaxPattern, "count")
+		check(len(r.Worker) <= lim.MaxWorker, "worker")
+	case *Queues:
+		check(r.Count >= 1 && r.Count <= lim.MaxList && len(r.Match) <= lim.MaxPattern, "count")
+	case *DeadJobs:
+		name(r.Queue, lim.MaxQueue)
+		check(r.Count >= 1 && r.Count <= lim.MaxList, "count")
+	case *Exists:
+		check(len(r.Keys) >= 1 && len(r.Keys) <= lim.MaxIDs, "keys")
 	case *Stats:
 		if r.Queue != nil {
 			name(r.Queue, lim.MaxQueue)

@@ -22,12 +22,14 @@ type Limits struct {
 	MaxBlock int64 // ns: a pop that asks for more, or for 0, waits so long
 
 	MaxPopCount   int // COUNT of a pop
+	MaxPopQueues  int // queues of a DQMPOP
 	MaxIDs        int // ids of a variadic command
 	MaxBatchJobs  int // jobs of a DQMADD
 	MaxBatchBytes int // bytes of all arguments of a DQMADD
 	MaxFields     int // fields named in one DQGET, arguments of one CONFIG
 	DefaultList   int // COUNT of a list that names none
 	MaxList       int // a list's larger COUNT is taken as this
+	MaxPattern    int // bytes of a MATCH
 }
 
 // DefaultLimits returns the limits of a server that was not told otherwise.
@@ -48,11 +50,13 @@ func DefaultLimits() *Limits {
 		MaxBlock: int64(30 * time.Second),
 
 		MaxPopCount:   1000,
+		MaxPopQueues:  1000,
 		MaxIDs:        10_000,
 		MaxBatchJobs:  4096,
 		MaxBatchBytes: 16 << 20,
 		MaxFields:     64,
 		DefaultList:   100,
 		MaxList:       10_000,
+		MaxPattern:    4096,
 	}
 }

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -83,23 +84,31 @@ func testReplies() map[string]Reply {
 	return map[string]Reply{
 		"ok": OK, "int": Int(-3), "bulk": Bulk("a\r\n"), "null": Null{}, "null array": NullArray{},
 		"error": Error("DUPID x"), "codes": Codes{Done, NotMet, BadToken, NoSuchJob, WrongState, BeyondMax},
-		"array":            Array{Bulk("m1"), Null{}},
-		"deliveries":       &Deliveries{Jobs: []Delivery{full, bare}},
-		"deliveries full":  &Deliveries{Jobs: []Delivery{full, bare}, Full: true},
-		"job delayed":      &delayed,
-		"job leased":       &leased,
-		"job some fields":  &some,
-		"job no field":     &none,
-		"peeked":           Peeked{{ID: []byte("m1"), Payload: []byte("p"), Due: 1800000000000000000, Attempt: 1}, {}},
-		"peeked none":      Peeked{},
-		"stats":            &QueueStats{1, 2, 3, 4, 5, 6, 7_000_001, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, "none", 18, 19, 20, 21, 22, 23},
-		"stats none due":   &QueueStats{Paused: "all"},
-		"clock":            &ClockInfo{Now: 1800000000123456789, Source: "tsc", TSCHz: 2_000_000_000, OffsetUs: -5, UncertaintyUs: 2, Steps: 1, State: "ok"},
-		"command info":     CommandReply(&CommandQuery{Sub: "info", Args: [][]byte{[]byte("DQADD"), []byte("nothing"), []byte("dqlen"), []byte("hello"), []byte("client|setname")}}),
-		"command info sub": CommandReply(&CommandQuery{Sub: "info", Args: [][]byte{[]byte("config")}}),
-		"command docs":     CommandReply(&CommandQuery{Sub: "docs", Args: [][]byte{[]byte("dqack"), []byte("nothing"), []byte("dqlen"), []byte("config|set")}}),
-		"command help":     HelpReply(&Help{"command"}),
-		"config help":      HelpReply(&Help{"config"}),
+		"array":             Array{Bulk("m1"), Null{}},
+		"deliveries":        &Deliveries{Jobs: []Delivery{full, bare}},
+		"deliveries full":   &Deliveries{Jobs: []Delivery{full, bare}, Full: true},
+		"job delayed":       &delayed,
+		"job leased":        &leased,
+		"job some fields":   &some,
+		"job no field":      &none,
+		"peeked":            Peeked{{ID: []byte("m1"), Payload: []byte("p"), Due: 1800000000000000000, Attempt: 1}, {}},
+		"peeked none":       Peeked{},
+		"ranged":            &Ranged{Jobs: []PeekedJob{{ID: []byte("m1"), Due: 1800000000000000001, Payload: []byte("p")}, {}}},
+		"ranged payload":    &Ranged{Jobs: []PeekedJob{{ID: []byte("m1"), Due: 1800000000000000001, Payload: []byte("p")}, {}}, Payload: true},
+		"page":              &Page{Cursor: 1<<64 - 1, Items: Array{Bulk("m1"), Array{Bulk("m2"), Int(5)}}},
+		"page none":         &Page{Items: Array{}},
+		"dead job":          &DeadJob{ID: []byte("m1"), Payload: []byte("p"), Died: 1800000000000000001, Attempt: 3, Cause: record.CauseAttempts, Reason: []byte("no route")},
+		"dead job expired":  &DeadJob{ID: []byte("m1"), Cause: record.CauseExpired},
+		"dead job nack":     &DeadJob{ID: []byte("m1"), Cause: record.CauseNack, Reason: []byte{}},
+		"stats":             &QueueStats{1, 2, 3, 4, 5, 6, 7_000_001, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, "none", 18, 19, 20, 21, 22, 23},
+		"stats none due":    &QueueStats{Paused: "all"},
+		"clock":             &ClockInfo{Now: 1800000000123456789, Source: "tsc", TSCHz: 2_000_000_000, OffsetUs: -5, UncertaintyUs: 2, Steps: 1, State: "ok"},
+		"command info":      CommandReply(&CommandQuery{Sub: "info", Args: [][]byte{[]byte("DQADD"), []byte("nothing"), []byte("dqlen"), []byte("hello"), []byte("client|setname")}}),
+		"command info keys": CommandReply(&CommandQuery{Sub: "info", Args: [][]byte{[]byte("dqmpop"), []byte("exists")}}),
+		"command info sub":  CommandReply(&CommandQuery{Sub: "info", Args: [][]byte{[]byte("config")}}),
+		"command docs":      CommandReply(&CommandQuery{Sub: "docs", Args: [][]byte{[]byte("dqack"), []byte("nothing"), []byte("dqlen"), []byte("config|set")}}),
+		"command help":      HelpReply(&Help{"command"}),
+		"config help":       HelpReply(&Help{"config"}),
 	}
 }
 
@@ -153,6 +162,18 @@ func TestEncodedSize(t *testing.T) {
 		if most > bound || bound > most+100 {
 			t.Errorf("peeked %d: %d bytes, EncodedSize %d", n, most, bound)
 		}
+		dead := DeadJob{ID: b, Payload: b, Died: 1<<63 - 1, Attempt: 1 << 31, Cause: record.CauseAttempts, Reason: b}
+		most, bound = len(encode(&dead, false)), dead.EncodedSize()
+		if most > bound || bound > most+100 {
+			t.Errorf("dead %d: %d bytes, EncodedSize %d", n, most, bound)
+		}
+		info := JobInfo{ID: b, Queue: b, State: record.Delayed, Due: 1<<63 - 1, Created: 1<<63 - 1, Attempt: 1 << 31, MaxAttempts: 65535, Token: 1<<53 - 1,
+			LeaseUntil: 1<<63 - 1, Worker: b, Pri: 255, ExpireAt: 1<<63 - 1, Reason: b, LateUs: 1<<53 - 1, Payload: b, Meta: d.Meta,
+			Backoff: record.Backoff{Kind: record.BackoffList, Steps: slices.Repeat([]int64{1<<63 - 1}, 32)}}
+		most, bound = max(len(encode(&info, false)), len(encode(&info, true))), info.EncodedSize()
+		if most > bound || bound > most+2500 {
+			t.Errorf("info %d: %d bytes, EncodedSize %d", n, most, bound)
+		}
 	}
 }
 
@@ -184,13 +205,17 @@ func TestCommandReply(t *testing.T) {
 		"COMMAND GETKEYS dqadd mail m1 p":            "*1 $4 mail ",
 		"COMMAND GETKEYS DQSTATS mail":               "*1 $4 mail ",
 		"COMMAND GETKEYS dqstats":                    "-ERR The command has no key arguments ",
+		"COMMAND GETKEYS exists a b":                 "*2 $1 a $1 b ",
+		"COMMAND GETKEYS dqmpop 2 a b COUNT 3":       "*2 $1 a $1 b ",
+		"COMMAND GETKEYS dqmpop 3 a b":               "-ERR Invalid arguments specified for command ",
+		"COMMAND GETKEYS scan 0":                     "-ERR The command has no key arguments ",
 		"COMMAND GETKEYS ping":                       "-ERR The command has no key arguments ",
 		"COMMAND GETKEYS dqadd mail":                 "-ERR Invalid number of arguments specified for command ",
 		"COMMAND GETKEYS nothing mail":               "-ERR Invalid command specified ",
 		"COMMAND DOCS nothing":                       "%0 ",
 		"COMMAND INFO nothing":                       "*1 _ ",
 		"COMMAND LIST FILTERBY ACLCAT transaction":   "*3 $5 multi $4 exec $7 discard ",
-		"COMMAND LIST FILTERBY PATTERN DQ[A-C]*":     "*4 $5 dqadd $8 dqcancel $5 dqack $7 dqclock ",
+		"COMMAND LIST FILTERBY PATTERN DQ[A-C]*":     "*5 $5 dqadd $8 dqcancel $5 dqack $7 dqcount $7 dqclock ",
 		"COMMAND LIST FILTERBY PATTERN client|set*":  "*2 $14 client|setname $14 client|setinfo ",
 		"COMMAND GETKEYS MEMORY USAGE mail":          "*1 $4 mail ",
 		"COMMAND LIST FILTERBY PATTERN \"dqadd\\n\"": "*0 ",

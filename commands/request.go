@@ -113,6 +113,8 @@ type (
 		NoAck  bool
 		Worker []byte
 		Full   bool
+		// CutLease: a Lease that is longer than a queue allows is cut, not refused.
+		CutLease bool
 	}
 	// Ack is DQACK, or DQMACK when Codes is set.
 	Ack struct {
@@ -147,6 +149,46 @@ type (
 		State record.State // 0 = ready then delayed
 		Count int
 	}
+	// Range is DQRANGE.
+	Range struct {
+		Queue    []byte
+		Min, Max Bound
+		State    record.State // 0 = delayed and ready
+		Offset   int64        // jobs to skip
+		Count    int
+		Rev      bool
+		Payload  bool
+	}
+	// Count is DQCOUNT.
+	Count struct {
+		Queue    []byte
+		Min, Max Bound
+		State    record.State // 0 = delayed and ready
+	}
+	// Scan is DQSCAN.
+	Scan struct {
+		Queue  []byte
+		Cursor uint64
+		Match  []byte       // nil = all
+		State  record.State // 0 = live
+		Worker []byte       // nil = any or none
+		Count  int
+		Full   bool
+	}
+	// Queues is DQQUEUES, and SCAN.
+	Queues struct {
+		Cursor  uint64
+		Match   []byte // nil = all
+		Count   int
+		WithLen bool
+		Nothing bool // keys of another type are asked for
+	}
+	// DeadJobs is DQDEAD.
+	DeadJobs struct {
+		Queue  []byte
+		Cursor uint64
+		Count  int
+	}
 	// Len is DQLEN.
 	Len struct {
 		Queue []byte
@@ -168,6 +210,23 @@ func (*Nack) isRequest()       {}
 func (*Extend) isRequest()     {}
 func (*Get) isRequest()        {}
 func (*Peek) isRequest()       {}
+func (*Range) isRequest()      {}
+func (*Count) isRequest()      {}
+func (*Scan) isRequest()       {}
+func (*Queues) isRequest()     {}
+func (*DeadJobs) isRequest()   {}
 func (*Len) isRequest()        {}
 func (*Stats) isRequest()      {}
 func (*Clock) isRequest()      {}
+
+// ReadsMuch reports a request that may read a lot: it is answered beside all others,
+// and a client has one of them at a time.
+func ReadsMuch(request Request) bool {
+	switch r := request.(type) {
+	case *Peek, *Range, *Count, *Scan, *Queues, *DeadJobs:
+		return true
+	case *Stats:
+		return r.Queue == nil
+	}
+	return false
+}

@@ -8,8 +8,11 @@ type Command struct {
 	Arity int    // as in Redis: the name counts; negative = at least
 	Flags []string
 
-	// FirstKey, LastKey, Step say where the queue stands, 0 = nowhere.
+	// FirstKey, LastKey, Step say where the queue stands, 0 = nowhere; a negative
+	// LastKey counts from the end.
 	FirstKey, LastKey, Step int
+	// NumKeys says where a number stands, with so many queues behind it; 0 = nowhere.
+	NumKeys int
 
 	Categories []string // for ACLs, with their @
 
@@ -51,10 +54,11 @@ type Arg struct {
 // table is never changed. Its order is that of the command reference.
 var table = []*Command{
 	&dqadd, &dqmadd, &dqcancel, &dqmcancel, &dqreschedule,
-	&dqpop, &dqack, &dqmack, &dqnack, &dqextend,
-	&dqget, &dqpeek, &dqlen, &dqstats, &dqclock,
+	&dqpop, &dqmpop, &dqack, &dqmack, &dqnack, &dqextend, &dqmextend,
+	&dqget, &dqpeek, &dqrange, &dqcount, &dqlen, &dqscan, &dqqueues, &dqdead, &dqstats, &dqclock,
 	&hello, &auth, &ping, &echo, &quit, &reset, &selectDB, &client,
 	&command, &info, &config, &slowlog, &latency, &memory, &timeNow,
+	&dbsize, &scan, &typeOf, &exists,
 	&role, &wait, &waitAOF, &cluster, &readOnly, &readWrite, &shutdown, &debug,
 	&multi, &exec, &discard,
 }
@@ -108,7 +112,11 @@ func Parse(args [][]byte, lim *Limits) (*Command, Request, error) {
 	}
 	r, err := c.Parse(args, lim)
 	if word, ok := err.(noOption); ok {
-		err = syntaxf("%v: %s", word, strings.ReplaceAll(c.Syntax, "…", " ..."))
+		syntax := c.Syntax
+		if syntax == "" {
+			syntax = c.Usage()
+		}
+		err = syntaxf("%v: %s", word, strings.ReplaceAll(syntax, "…", " ..."))
 	}
 	return c, r, err
 }

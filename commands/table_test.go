@@ -96,7 +96,14 @@ func TestOptionsAreDescribed(t *testing.T) {
 		{&dqnack, nackOptions, nil},
 		{&dqreschedule, rescheduleOptions, nil},
 		{&dqpeek, peekOptions, nil},
-		{&dqlen, lenOptions, nil},
+		{&dqlen, stateOption, nil},
+		{&dqmpop, popOptions, nil},
+		{&dqrange, rangeOptions, nil},
+		{&dqcount, stateOption, nil},
+		{&dqscan, scanOptions, nil},
+		{&dqqueues, queuesOptions, nil},
+		{&dqdead, deadOptions, nil},
+		{&scan, keyScanOptions, nil},
 	} {
 		var taken []string
 		for _, o := range test.options {

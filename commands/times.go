@@ -276,14 +276,14 @@ func badTime(what string, arg []byte, lim *Limits) Error {
 	return errf("BADTIME %s %s is no time: %s", what, quote(arg), write)
 }
 
-// parseLease reads a lease that a client asks for.
-func parseLease(arg []byte, lim *Limits) (int64, error) {
+// parseLease reads a lease that a client asks for, of at most longest ns.
+func parseLease(arg []byte, lim *Limits, longest int64) (int64, error) {
 	ns, err := parseDuration("LEASE", arg, lim)
 	if err != nil {
 		return 0, err
 	}
-	if ns < lim.LeaseMin || ns > lim.LeaseMax {
-		return 0, errf("BADTIME LEASE %s is out of range: use %s to %s", quote(arg), formatDuration(lim.LeaseMin), formatDuration(lim.LeaseMax))
+	if ns < lim.LeaseMin || ns > longest {
+		return 0, errf("BADTIME LEASE %s is out of range: use %s to %s", quote(arg), formatDuration(lim.LeaseMin), formatDuration(longest))
 	}
 	return ns, nil
 }

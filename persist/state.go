@@ -27,6 +27,13 @@ type Reader interface {
 	Scan(lo, hi []byte, fn func(k, v []byte) bool) error
 }
 
+// BackReader is a Reader that reads backwards too. State and Snapshot satisfy it.
+type BackReader interface {
+	Reader
+	// ScanBack is Scan from the last key to the first.
+	ScanBack(lo, hi []byte, fn func(k, v []byte) bool) error
+}
+
 // StateOptions configure a state store. The zero value works.
 type StateOptions struct {
 	FS           FS           // nil = DiskFS
@@ -134,6 +141,11 @@ func (s *State) Get(key []byte) (value []byte, ok bool, err error) { return get(
 // Scan calls fn with the keys from lo up to, not including, hi.
 func (s *State) Scan(lo, hi []byte, fn func(k, v []byte) bool) error { return scan(s.db, lo, hi, fn) }
 
+// ScanBack is Scan from the last key to the first.
+func (s *State) ScanBack(lo, hi []byte, fn func(k, v []byte) bool) error {
+	return scanBack(s.db, lo, hi, fn)
+}
+
 // Snapshot returns the state as of now. It keeps old versions from being dropped
 // until it is closed: close it soon.
 func (s *State) Snapshot() *Snapshot { return &Snapshot{s.db.NewSnapshot()} }
@@ -225,6 +237,11 @@ func (s *Snapshot) Scan(lo, hi []byte, fn func(k, v []byte) bool) error {
 	return scan(s.s, lo, hi, fn)
 }
 
+// ScanBack is Scan from the last key to the first.
+func (s *Snapshot) ScanBack(lo, hi []byte, fn func(k, v []byte) bool) error {
+	return scanBack(s.s, lo, hi, fn)
+}
+
 // Close releases the snapshot.
 func (s *Snapshot) Close() error { return s.s.Close() }
 
@@ -288,6 +305,14 @@ func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
 }
 
 func scan(r pebble.Reader, lo, hi []byte, fn func(k, v []byte) bool) error {
+	return iterate(r, lo, hi, (*pebble.Iterator).First, (*pebble.Iterator).Next, fn)
+}
+
+func scanBack(r pebble.Reader, lo, hi []byte, fn func(k, v []byte) bool) error {
+	return iterate(r, lo, hi, (*pebble.Iterator).Last, (*pebble.Iterator).Prev, fn)
+}
+
+func iterate(r pebble.Reader, lo, hi []byte, first, next func(*pebble.Iterator) bool, fn func(k, v []byte) bool) error {
 	if len(lo) == 0 {
 		lo = nil // Pebble asserts that a bound is not empty
 	}
@@ -295,7 +320,7 @@ func scan(r pebble.Reader, lo, hi []byte, fn func(k, v []byte) bool) error {
 	if err != nil {
 		return fmt.Errorf("scanning the state store: %w", err)
 	}
-	for valid := it.First(); valid; valid = it.Next() {
+	for valid := first(it); valid; valid = next(it) {
 		v, verr := it.ValueAndErr()
 		if verr != nil {
 			it.Close()

@@ -171,21 +171,9 @@ func (c *conn) call(row *commands.Command, request commands.Request, args [][]by
 		row:   c.srv.rows[row],
 		args:  args,
 		block: blocks,
-		alone: blocks || readsMuch(request),
+		alone: blocks || commands.ReadsMuch(request),
 	})
 	return waitNothing, false
-}
-
-// readsMuch reports a request that is answered beside all others: a client has one
-// of them at a time.
-func readsMuch(request commands.Request) bool {
-	switch r := request.(type) {
-	case *commands.Peek:
-		return true
-	case *commands.Stats:
-		return r.Queue == nil
-	}
-	return false
 }
 
 // loadingOver reports whether the wait for the shard has lasted long enough; the

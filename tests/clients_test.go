@@ -73,6 +73,13 @@ func TestRedisCli(t *testing.T) {
 		t.Errorf("redis-cli --pipe prints\n%s", got)
 	}
 	check(cli("", "DQLEN", "bulk"), "1000\n")
+
+	// Queues are keys.
+	check(cli("", "--scan"), "orders\ns\nbulk\n")
+	check(cli("", "--scan", "--pattern", "b*"), "bulk\n")
+	if got := cli("", "--bigkeys"); !strings.Contains(got, "Sampled 3 keys in the keyspace!") || !strings.Contains(got, "3 dqueues") {
+		t.Errorf("redis-cli --bigkeys prints\n%s", got)
+	}
 	if got := cli("", "--no-raw", "PING"); got != "PONG\n" {
 		t.Errorf("redis-cli PING prints %q", got)
 	}

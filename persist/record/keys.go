@@ -181,8 +181,13 @@ func AppendDeadJobKey(dst []byte, q uint32, id []byte, died int64, seq uint64) [
 
 // AppendDeadIDPrefix appends what the keys of all dead jobs with this id begin with.
 func AppendDeadIDPrefix(dst []byte, q uint32, id []byte) []byte {
-	dst = be32(append(dst, deadPrefix, deadJobSub), q)
+	dst = AppendDeadJobPrefix(dst, q)
 	return append(binary.BigEndian.AppendUint16(dst, uint16(len(id))), id...)
+}
+
+// AppendDeadJobPrefix appends what the keys of all dead jobs of a queue begin with.
+func AppendDeadJobPrefix(dst []byte, q uint32) []byte {
+	return be32(append(dst, deadPrefix, deadJobSub), q)
 }
 
 // ParseDeadJobKey takes a dead job's key apart. The id aliases the key.

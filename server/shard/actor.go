@@ -18,6 +18,9 @@ import (
 // errStopped is the answer to what this node certainly did not do.
 const errStopped = commands.Error("TRYAGAIN this node stopped leading: nothing was done")
 
+// errShutDown is the answer to what was not done, or not to its end, when the node stops.
+const errShutDown = commands.Error("TRYAGAIN the server shuts down: nothing was done")
+
 // run is the actor: it waits for a message, and while fewer than maxFlights
 // entries are in flight it evaluates what has gathered and proposes it.
 func (s *Shard) run() {
@@ -155,6 +158,7 @@ func (s *Shard) lead() {
 	store := store{s.opt.State, s.opt.Fatal}
 	totals, queues := sumQueues(store)
 	s.memory = evaluate.NewMemory(store, applied, totals, queues)
+	s.windows = &scanWindows{}
 	s.publish()
 	s.mu.Lock()
 	serving := s.serving
@@ -199,7 +203,7 @@ func (s *Shard) close() {
 		s.todo = append(s.todo, r.call)
 	}
 	for _, c := range s.todo {
-		c.Reply = commands.Error("TRYAGAIN the server shuts down: nothing was done")
+		c.Reply = errShutDown
 	}
 	s.deliver(s.todo)
 	s.reads, s.todo = nil, nil
@@ -242,11 +246,11 @@ func (s *Shard) boundary() (more bool) {
 	n := 0
 	for ; n < len(s.todo) && n < batchCalls && b.Size() < batchBytes && b.Replied < evaluate.BatchReplies && !again; n++ {
 		c := s.todo[n]
-		if run := s.beside(b, c); run != nil {
+		if commands.ReadsMuch(c.Request) {
 			if again = !b.Empty() || m.Flying(); again {
 				break // it must see what is on its way
 			}
-			s.reads = append(s.reads, read{c, run})
+			s.reads = append(s.reads, read{c, s.beside(b, c)})
 			s.bytes.Add(-int64(c.Size))
 			continue
 		}
@@ -505,28 +509,25 @@ func (s *Shard) quits() bool {
 // read is a call that is answered beside the actor.
 type read struct {
 	call *Call
-	run  func(store evaluate.Store, now evaluate.Now) commands.Reply
+	run  func(store evaluate.Snapshot, now evaluate.Now) commands.Reply
 }
 
-// beside returns what answers a call that may read a lot, or nil for all others.
-func (s *Shard) beside(b *evaluate.Batch, c *Call) func(evaluate.Store, evaluate.Now) commands.Reply {
+// beside returns what answers a call that reads much.
+func (s *Shard) beside(b *evaluate.Batch, c *Call) func(evaluate.Snapshot, evaluate.Now) commands.Reply {
 	switch r := c.Request.(type) {
 	case *commands.Peek:
-		return func(st evaluate.Store, now evaluate.Now) commands.Reply {
+		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
 			return evaluate.Peek(st, now, s.opt.Limits, r)
 		}
 	case *commands.Stats:
-		if r.Queue != nil {
-			return nil
-		}
 		sums := b.TotalStats()
 		s.stats.fill(sums, nil)
-		return func(st evaluate.Store, now evaluate.Now) commands.Reply {
+		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
 			evaluate.AddAges(st, now, s.opt.Limits, sums)
 			return sums
 		}
 	}
-	return nil
+	return s.look(c.Request)
 }
 
 // startReads starts readers for the calls that wait for one, each on a snapshot of
@@ -540,6 +541,9 @@ func (s *Shard) startReads(now evaluate.Now) {
 		s.besides(func() {
 			defer snapshot.Close()
 			r.call.Reply = r.run(stoppable{store{snapshot, s.opt.Fatal}, s.quits}, now)
+			if s.quits() { // it may have seen a part only
+				r.call.Reply = errShutDown
+			}
 			s.deliver([]*Call{r.call})
 			s.mu.Lock()
 			s.inbox.readDone++
@@ -579,7 +583,7 @@ func (s *Shard) publish() {
 
 // store reads committed state for the evaluator: an error stops the node.
 type store struct {
-	reader persist.Reader
+	reader persist.BackReader
 	fatal  func(error)
 }
 
@@ -597,6 +601,13 @@ func (s store) Scan(lo, hi []byte, fn func(key, value []byte) bool) {
 	}
 }
 
+// ScanBack is Scan from the last key to the first.
+func (s store) ScanBack(lo, hi []byte, fn func(key, value []byte) bool) {
+	if err := s.reader.ScanBack(lo, hi, fn); err != nil {
+		s.fatal(err)
+	}
+}
+
 // stoppable is a store whose scans end early when stop says so.
 type stoppable struct {
 	store
@@ -604,13 +615,21 @@ type stoppable struct {
 }
 
 func (s stoppable) Scan(lo, hi []byte, fn func(key, value []byte) bool) {
+	s.store.Scan(lo, hi, s.stopping(fn))
+}
+
+func (s stoppable) ScanBack(lo, hi []byte, fn func(key, value []byte) bool) {
+	s.store.ScanBack(lo, hi, s.stopping(fn))
+}
+
+func (s stoppable) stopping(fn func(key, value []byte) bool) func(key, value []byte) bool {
 	n := 0
-	s.store.Scan(lo, hi, func(key, value []byte) bool {
+	return func(key, value []byte) bool {
 		if n++; n%1024 == 0 && s.stop() {
 			return false
 		}
 		return fn(key, value)
-	})
+	}
 }
 
 // sumQueues adds up the counters of all queues.

@@ -117,7 +117,8 @@ type Shard struct {
 	moved        bool      // the wall offset was set, and no entry says so yet
 	wentBack     bool      // and back: the wall window must be made anew
 	stats        stats
-	alarmAt      int64 // mono; MaxInt64 = not set
+	windows      *scanWindows // new with each memory
+	alarmAt      int64        // mono; MaxInt64 = not set
 }
 
 // inbox is what other goroutines leave for the actor.

@@ -429,6 +429,39 @@ var faults = map[string]fault{
 			}
 		},
 	},
+	"a cursor skips a job": {
+		why: "a walk goes on behind what comes next",
+		args: func(s *own, args []string) []string {
+			if i := len(args) - 1; walks(args[0]) && i > 0 {
+				place := 1
+				if args[0] == "DQSCAN" || args[0] == "DQDEAD" {
+					place = min(2, i)
+				}
+				if n, err := strconv.Atoi(args[place]); err == nil && n > 0 {
+					args[place] = strconv.Itoa(n + 1)
+				}
+			}
+			return args
+		},
+	},
+	"a bound does not leave itself out": {
+		why: "( before min or max is not seen",
+		args: func(s *own, args []string) []string {
+			if (args[0] == "DQRANGE" || args[0] == "DQCOUNT") && len(args) > 3 {
+				args[2], args[3] = strings.TrimPrefix(args[2], "("), strings.TrimPrefix(args[3], "(")
+			}
+			return args
+		},
+	},
+	"DQMPOP serves right to left": {
+		why: "the last queue comes first",
+		args: func(s *own, args []string) []string {
+			if args[0] == "DQMPOP" && len(args) > 3 && args[1] == "2" {
+				args[2], args[3] = args[3], args[2]
+			}
+			return args
+		},
+	},
 	"cuts payloads at the inline limit": {
 		why: "a payload above 256 bytes loses its end",
 		after: func(s *own, args []string, reply Reply) {

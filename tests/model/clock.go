@@ -59,8 +59,15 @@ func (m *Model) Accept() {
 	m.settle()
 }
 
+// change is some change of the state, in a queue of its own.
+func (m *Model) change() {
+	m.command([]string{"DQADD", "own", "x", ""})
+	m.command([]string{"DQCANCEL", "own", "x"})
+}
+
 // Restart is a stop of no time after a change, a step of the system's clock meanwhile, and a start: what that clock shows beyond our wall has passed.
 func (m *Model) Restart(deltaNs int64) {
+	m.change()
 	passed := m.clock.aheadNs + deltaNs
 	m.clock = systemClock{}
 	switch {
@@ -72,4 +79,5 @@ func (m *Model) Restart(deltaNs int64) {
 		m.clock = systemClock{aheadNs: passed, passed: true}
 	}
 	m.settle()
+	m.change()
 }

@@ -317,7 +317,11 @@ func (m *Model) nack(queue, id, token string, due dueOption, free, dead bool, re
 	}
 	m.count(queue).nacked++
 	if dead || j.usedUp() && !free {
-		m.bury(j)
+		cause := "attempts"
+		if dead {
+			cause = "nack"
+		}
+		m.bury(j, cause)
 		return 1
 	}
 	wait := j.backoff.After(j.attempt)

@@ -10,9 +10,14 @@
 //	produce.go    DQADD DQMADD DQCANCEL DQMCANCEL DQRESCHEDULE DQCONFIG SET
 //	consume.go    DQPOP DQMPOP DQACK DQMACK DQNACK DQEXTEND DQMEXTEND
 //	look.go       DQGET DQLEN DQPEEK DQSTATS
+//	range.go      DQRANGE DQCOUNT
+//	pages.go      DQSCAN DQDEAD DQQUEUES SCAN DBSIZE TYPE EXISTS
 //	compare.go    the comparer; it pairs the server's tokens and made ids with the model's
 //	generator.go  random sequences, chosen by looking at the model's state
+//	words.go      how they spell times, options and names
+//	sends.go      their commands, and invalid.go those that must be refused
 //	run.go        Subject, Run, the shrinker
+//	walk.go       walks by cursor, with other commands between their parts
 //	broken.go     a model as a Subject, with faults put in to prove that Run sees them
 //
 // The package never shares code with the server: everything here is written from the contract alone, scans linearly, and prefers a plain loop to

@@ -167,9 +167,7 @@ func (f *flights) play(e event) {
 		f.deepest = max(f.deepest, f.log.Waiting())
 		// Behind a read that runs beside the actor a connection sends nothing more.
 		_, request, _ := commands.Parse(argv(e.args), commands.DefaultLimits())
-		_, stats := request.(*commands.Stats)
-		_, peek := request.(*commands.Peek)
-		if f.left--; f.left == 0 || stats || peek {
+		if f.left--; f.left == 0 || commands.ReadsMuch(request) {
 			f.land()
 		}
 	case "advance":

@@ -100,14 +100,7 @@ func (m *Model) dqget(args []string) Reply {
 	if j == nil {
 		return null()
 	}
-	late := any_()
-	if j.state == "ready" && !m.settings.Ignore["get-late-us"] {
-		late = m.lateReply(j)
-	}
-	all := m.fields("id", m.idReply(j), "queue", bulk(j.queue), "state", bulk(j.state), "due", m.dueReply(j), "due-ns", m.dueNsReply(j),
-		"created", m.createdReply(j), "attempt", number(int64(j.attempt)), "max-attempts", number(int64(j.maxAttempts)), "token", m.tokenReply(j),
-		"lease-until", m.leaseUntilReply(j), "worker", m.workerReply(j), "pri", number(int64(j.pri)), "backoff", any_(), "expire-at", m.expireReply(j),
-		"reason", reasonReply(j), "late-us", late, "size", number(int64(len(j.payload))), "meta", metaReply(j), "payload", bulk(j.payload))
+	all := m.jobMap(j)
 	if len(args) == 3 {
 		return all
 	}
@@ -120,6 +113,18 @@ func (m *Model) dqget(args []string) Reply {
 		picked.Items = append(picked.Items, value)
 	}
 	return picked
+}
+
+// jobMap is all that DQGET shows.
+func (m *Model) jobMap(j *job) Reply {
+	late := any_()
+	if j.state == "ready" && !m.settings.Ignore["get-late-us"] {
+		late = m.lateReply(j)
+	}
+	return m.fields("id", m.idReply(j), "queue", bulk(j.queue), "state", bulk(j.state), "due", m.dueReply(j), "due-ns", m.dueNsReply(j),
+		"created", m.createdReply(j), "attempt", number(int64(j.attempt)), "max-attempts", number(int64(j.maxAttempts)), "token", m.tokenReply(j),
+		"lease-until", m.leaseUntilReply(j), "worker", m.workerReply(j), "pri", number(int64(j.pri)), "backoff", any_(), "expire-at", m.expireReply(j),
+		"reason", reasonReply(j), "late-us", late, "size", number(int64(len(j.payload))), "meta", metaReply(j), "payload", bulk(j.payload))
 }
 
 // parseState reads `STATE s`.

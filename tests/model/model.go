@@ -26,6 +26,9 @@ type job struct {
 	accepted int64   // order of acceptance
 	created  int64   // wall ns
 	died     int64   // order of death
+	diedNs   int64   // progress
+	diedWall int64
+	cause    string
 
 	pri, attempt, maxAttempts int
 	backoff                   Backoff
@@ -56,6 +59,8 @@ type memory struct {
 // counters are those of DQSTATS.
 type counters struct {
 	added, delivered, acked, noack, nacked, expired, cancelled, leaseTimeouts int64
+
+	born int64 // order of the queues
 }
 
 // waiter is a blocked pop.
@@ -123,7 +128,7 @@ func (m *Model) of(queue string) *Settings {
 
 func (m *Model) count(queue string) *counters {
 	if m.counts[queue] == nil {
-		m.counts[queue] = &counters{}
+		m.counts[queue] = &counters{born: int64(len(m.counts)) + 1}
 	}
 	return m.counts[queue]
 }
@@ -303,7 +308,7 @@ func (m *Model) endLease(j *job) {
 	m.count(j.queue).leaseTimeouts++
 	j.reasonOpen = true
 	if j.usedUp() {
-		m.bury(j)
+		m.bury(j, "attempts")
 		return
 	}
 	m.delay(j, instant{ns: j.leaseEnd + j.backoff.After(j.attempt)})
@@ -318,16 +323,17 @@ func (m *Model) expireJob(j *job) {
 		}
 		j.nacked = 0
 		j.reasonOpen = true
-		m.bury(j)
+		m.bury(j, "expired")
 		return
 	}
 	m.count(j.queue).expired++
 	m.remove(j)
 }
 
-func (m *Model) bury(j *job) {
+func (m *Model) bury(j *job, cause string) {
 	m.lastDied++
-	j.state, j.died = "dead", m.lastDied
+	j.state, j.died, j.cause = "dead", m.lastDied, cause
+	j.diedNs, j.diedWall = m.nowNs, m.wallNs()
 	j.due = instant{m.toWall(j.due), true}
 }
 
@@ -450,6 +456,8 @@ func (m *Model) command(args []string) Reply {
 		"DQADD": m.dqadd, "DQMADD": m.dqmadd, "DQCANCEL": m.dqcancel, "DQMCANCEL": m.dqmcancel, "DQRESCHEDULE": m.dqreschedule,
 		"DQCONFIG": m.dqconfig, "DQPOP": m.dqpop, "DQMPOP": m.dqpop, "DQACK": m.dqack, "DQMACK": m.dqmack, "DQNACK": m.dqnack,
 		"DQEXTEND": m.dqextend, "DQMEXTEND": m.dqmextend, "DQGET": m.dqget, "DQLEN": m.dqlen, "DQPEEK": m.dqpeek, "DQSTATS": m.dqstats,
+		"DQRANGE": m.dqrange, "DQCOUNT": m.dqcount, "DQSCAN": m.page, "DQDEAD": m.page, "DQQUEUES": m.page, "SCAN": m.page,
+		"DBSIZE": m.dbsize, "EXISTS": m.exists, "TYPE": m.typeOf,
 	}[strings.ToUpper(args[0])]
 	if run == nil {
 		return fail("ERR", "unknown command")

@@ -148,12 +148,13 @@ type runner struct {
 	parked  map[int]bool
 	made    map[MadeRef]string // the model's ids
 	startNs int64
+	walks   map[int]*walk
 	steps   int
 	log     []string
 }
 
 func newRunner(opt Options, newSubject func() Subject) *runner {
-	r := &runner{opt: opt, model: New(*opt.Settings), subject: newSubject(), names: NewNames(), parked: map[int]bool{}, made: map[MadeRef]string{}}
+	r := &runner{opt: opt, model: New(*opt.Settings), subject: newSubject(), names: NewNames(), parked: map[int]bool{}, made: map[MadeRef]string{}, walks: map[int]*walk{}}
 	progress, wall := r.subject.Now()
 	r.startNs = progress
 	r.model.at(progress, wall)
@@ -210,8 +211,13 @@ func (r *runner) step(op Op) (bad *Mismatch) {
 		r.model.Restart(op.Ns)
 		r.subject.Restart(op.Ns)
 		text = r.clocks()
+	case "walk":
+		text = r.walk(op)
 	case "check":
 		text = r.check()
+	}
+	for _, w := range r.walks {
+		w.meanwhile(r.model)
 	}
 	if text == "" {
 		text = r.arrived()
@@ -377,6 +383,9 @@ func (r *runner) check() string {
 		if r.opt.Skip[args[0]] {
 			return ""
 		}
+		if walks(args[0]) {
+			return r.wholeWalk(args)
+		}
 		want := r.model.Do(r.model.nowNs, r.model.wallNs(), args...)
 		forSubject := slices.Clone(args)
 		if args[0] == "DQGET" {
@@ -413,7 +422,8 @@ func (r *runner) check() string {
 		for _, s := range []string{"delayed", "ready", "leased", "dead"} {
 			views = append(views, []string{"DQLEN", q, "STATE", s}, []string{"DQPEEK", q, "STATE", s, "COUNT", "10000"})
 		}
-		views = append(views, []string{"DQPEEK", q, "COUNT", "10000"}, []string{"DQSTATS", q})
+		views = append(views, []string{"DQPEEK", q, "COUNT", "10000"}, []string{"DQSTATS", q}, []string{"DQRANGE", q, "-inf", "+inf", "LIMIT", "0", "-1"},
+			[]string{"TYPE", q}, []string{"DQDEAD", q, "0"}, []string{"DQSCAN", q, "0"})
 	}
 	g := NewGenerator(0, r.opt, r.model)
 	for _, q := range g.queues {
@@ -426,7 +436,10 @@ func (r *runner) check() string {
 		if j.made {
 			views = append(views, []string{"DQGET", j.queue, j.id})
 		}
+		due := strconv.FormatInt(r.model.dueReply(j).Num, 10)
+		views = append(views, []string{"DQCOUNT", j.queue, "(" + due, "+inf", "STATE", j.state}, []string{"DQRANGE", j.queue, "-inf", "(" + due, "REV"})
 	}
+	views = append(views, []string{"DBSIZE"}, []string{"DQQUEUES", "0", "WITHLEN"}, []string{"SCAN", "0"})
 	for _, v := range views {
 		if text := look(v...); text != "" {
 			return text

@@ -89,7 +89,7 @@ func TestShrink(t *testing.T) {
 			continue
 		}
 		short, bad := Shrink(ops, Options{}, broken)
-		if bad == nil || len(short) > 4 {
+		if bad == nil || len(short) > 5 {
 			t.Fatalf("%d of %d ops are left: %v", len(short), len(ops), bad)
 		}
 		t.Logf("%d of %d ops are left: %v", len(short), len(ops), bad)

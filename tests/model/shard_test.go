@@ -24,7 +24,7 @@ var (
 )
 
 // notYet are the commands of the model that the server does not have yet.
-var notYet = map[string]bool{"DQMPOP": true, "DQMEXTEND": true, "DQCONFIG": true}
+var notYet = map[string]bool{"DQCONFIG": true}
 
 // TestShard holds the real shard (actor, evaluator, dispatcher, effects, state
 // store) against the model, under virtual time.
@@ -80,7 +80,7 @@ type subject struct {
 const restartEvery = 7
 
 // newSubject makes a subject; the seed chooses whether its shard remembers records,
-// a few, or none.
+// a few, or none, and how many jobs it puts in order at a time.
 func newSubject(seed uint64) *subject {
 	state, err := persist.OpenState("state", persist.StateOptions{FS: persist.MemFS()})
 	if err != nil {
@@ -92,6 +92,7 @@ func newSubject(seed uint64) *subject {
 		limits: evaluate.DefaultLimits(),
 	}
 	s.limits.HotRecords = []int{0, 3, 1 << 15}[seed%3]
+	s.limits.WindowBytes = []int{1, 300, 8 << 20}[seed/3%3]
 	s.start()
 	return s
 }
@@ -169,7 +170,8 @@ func (s *subject) Restart(delta int64) {
 	s.ahead += s.write() - before
 }
 
-// write has an entry written now, in a queue of its own, and returns its time.
+// write has an entry written now, in a queue of its own, and returns its time. The
+// model does the same.
 func (s *subject) write() (progress int64) {
 	s.Do(-1, []string{"DQADD", "own", "x", ""})
 	s.Do(-1, []string{"DQCANCEL", "own", "x"})

@@ -158,6 +158,31 @@ var mutants = []mutant{
 		tests: "./server/shard", run: "TestEntriesInFlight",
 	},
 	{
+		name:  "a range begins 1 ns early",
+		edits: []edit{{"commands/dqrange.go", "		from = (lo-1)*nsPerMs + 1\n", "		from = (lo - 1) * nsPerMs\n"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "a walk goes on in a window that is older than it",
+		edits: []edit{{"server/shard/look.go", "	if r.Cursor == 0 {", "	if r.Cursor == 1<<63 {"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "a walk ends with its first window",
+		edits: []edit{{"server/shard/evaluate/scan.go", "	if w.more {", "	if w.more && w.after > 0 {"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "a walk over the dead goes by milliseconds alone",
+		edits: []edit{{"server/shard/evaluate/dead.go", "<<deadSeqBits | s.seq&(1<<deadSeqBits-1)", "<<deadSeqBits | 1"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "DQMPOP reads ahead in its first queue only",
+		edits: []edit{{pop, "		if left -= q.Ready; left <= 0 {", "		if left -= q.Ready; true {"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
 		name:  "answer before the entry is committed",
 		edits: []edit{{actor, "	s.opt.Log.Propose(entry, func(err error) { s.committed(f, err) })\n", "	deliverAll(f.answers)\n	f.answers = nil\n	s.opt.Log.Propose(entry, func(err error) { s.committed(f, err) })\n"}},
 		tests: "./server/shard", run: "TestAnswersLeaveAfterTheirEntry",

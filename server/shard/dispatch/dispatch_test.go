@@ -213,3 +213,18 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 		t.Fatal("one is left")
 	}
 }
+
+// A pop that names a queue twice stands in its line once, and leaves it whole.
+func TestWaiterNamesQueueTwice(t *testing.T) {
+	w := NewWaiters(0)
+	twice := &Waiter{Queues: []string{"a", "b", "a"}, Deadline: 5}
+	w.Add(twice)
+	w.Add(&Waiter{Queues: []string{"a"}, Deadline: 5})
+	if w.Waiting("a") != 2 || w.Waiting("b") != 1 || w.Places() != 3 {
+		t.Fatalf("%d wait for a, %d for b, in %d places", w.Waiting("a"), w.Waiting("b"), w.Places())
+	}
+	w.Remove(twice)
+	if w.Waiting("a") != 1 || w.Waiting("b") != 0 || w.Places() != 1 || w.First("a") == twice {
+		t.Fatalf("%d wait for a, %d for b, in %d places", w.Waiting("a"), w.Waiting("b"), w.Places())
+	}
+}

@@ -17,7 +17,7 @@ type Waiter struct {
 	// Call is the caller's own: whom to answer.
 	Call any
 
-	places []*place
+	places []*place // nil for a queue that stands in Queues before
 	timer  wheel.Timer
 	gone   bool
 }
@@ -41,6 +41,7 @@ type Waiters struct {
 	timers map[wheel.ID]*Waiter
 	due    []wheel.Timer
 	n      int
+	places int
 }
 
 // NewWaiters returns Waiters at the progress time now.
@@ -50,6 +51,9 @@ func NewWaiters(now int64) *Waiters {
 
 // Len returns the number of waiting pops.
 func (w *Waiters) Len() int { return w.n }
+
+// Places returns how many places in lines the waiting pops have together.
+func (w *Waiters) Places() int { return w.places }
 
 // Waiting returns how many pops wait for the queue.
 func (w *Waiters) Waiting(queue string) int {
@@ -69,9 +73,13 @@ func (w *Waiters) Add(waiter *Waiter) {
 			l.head.prev, l.head.next = &l.head, &l.head
 			w.lines[queue] = l
 		}
+		if l.n > 0 && l.head.prev.waiter == waiter {
+			continue // the same queue twice: one place
+		}
 		p := &place{waiter: waiter, line: l, prev: l.head.prev, next: &l.head}
 		p.prev.next, p.next.prev = p, p
 		l.n++
+		w.places++
 		waiter.places[i] = p
 	}
 	waiter.timer = w.wheel.Add(waiter.Deadline)
@@ -95,7 +103,11 @@ func (w *Waiters) Remove(waiter *Waiter) {
 	}
 	waiter.gone = true
 	for i, p := range waiter.places {
+		if p == nil {
+			continue
+		}
 		p.prev.next, p.next.prev = p.next, p.prev
+		w.places--
 		if p.line.n--; p.line.n == 0 {
 			delete(w.lines, waiter.Queues[i])
 		}

@@ -197,6 +197,9 @@ type Limits struct {
 	// HotRecords is how many records of lately touched jobs are kept at least; twice
 	// as many at most.
 	HotRecords int
+	// WindowBytes bounds what is kept in memory of jobs that are shown in an order
+	// that the store does not have.
+	WindowBytes int
 	// Queue are the settings of a queue that has none of its own.
 	Queue record.Settings
 }
@@ -204,12 +207,13 @@ type Limits struct {
 // DefaultLimits are the limits of PROMISES §2.
 func DefaultLimits() Limits {
 	return Limits{
-		MaxAhead:   36525 * 24 * int64(time.Hour),
-		ReplyMax:   4 << 20,
-		MaxQueues:  1_000_000,
-		MaxWaits:   10_000,
-		HotRecords: 1 << 16,
-		Queue:      record.DefaultSettings(),
+		MaxAhead:    36525 * 24 * int64(time.Hour),
+		ReplyMax:    4 << 20,
+		MaxQueues:   1_000_000,
+		MaxWaits:    10_000,
+		HotRecords:  1 << 16,
+		WindowBytes: 8 << 20,
+		Queue:       record.DefaultSettings(),
 	}
 }
 

@@ -38,6 +38,12 @@ func (b *Batch) evaluate(r commands.Request) commands.Reply {
 		return b.get(r)
 	case *commands.Len:
 		return b.length(r)
+	case *commands.DBSize:
+		return commands.Int(b.number)
+	case *commands.Exists:
+		return b.exists(r)
+	case *commands.Type:
+		return b.typeOf(r)
 	case *commands.Stats:
 		return b.stats(r)
 	case *commands.Usage:
@@ -57,11 +63,15 @@ func (b *Batch) popOrWait(r *commands.Pop) commands.Reply {
 	if r.Block == 0 {
 		return commands.NullArray{}
 	}
-	if n := b.Waiters.Len(); n >= b.limit.MaxWaits {
+	if n := b.Waiters.Len(); n >= b.limit.MaxWaits || b.Waiters.Places()+len(r.Queues) > placesPerWait*b.limit.MaxWaits {
 		return commands.Error(fmt.Sprintf("BUSY %d pops are waiting already, the most that this server keeps: nothing was done, try later", n))
 	}
 	return nil
 }
+
+// placesPerWait is in how many lines the waiting pops may stand, on average, when
+// there are as many as allowed.
+const placesPerWait = 64
 
 // Park makes a pop that found nothing wait for its block time.
 func (b *Batch) Park(r *commands.Pop, call any) *dispatch.Waiter {

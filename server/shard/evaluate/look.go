@@ -22,10 +22,17 @@ func (b *Batch) get(r *commands.Get) commands.Reply {
 			return commands.Null{}
 		}
 	}
-	rec, body := j.is, b.body(j)
-	b.Replied += len(body.Payload)
+	info := b.info(j)
+	info.Fields = r.Fields
+	b.Replied += len(info.Payload)
+	return info
+}
+
+// info shows all of a job.
+func (b *Batch) info(j *job) *commands.JobInfo {
+	q, rec, body := j.q, j.is, b.body(j)
 	info := &commands.JobInfo{
-		Fields: r.Fields, ID: rec.ID, Queue: q.Name, State: rec.State,
+		ID: rec.ID, Queue: q.Name, State: rec.State,
 		Due: b.now.shown(rec.Due), Created: rec.Created,
 		Attempt: int(rec.Attempt), MaxAttempts: int(maxAttempts(q, rec)),
 		Token: rec.Token, Pri: int(rec.Pri), Backoff: q.set.Backoff,

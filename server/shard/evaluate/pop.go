@@ -13,14 +13,11 @@ import (
 func (b *Batch) pop(r *commands.Pop) commands.Reply {
 	out := &commands.Deliveries{Full: r.Full}
 	room := b.limit.ReplyMax
+	b.readAhead(r)
 	for _, name := range r.Queues {
 		q := b.queueNamed(name)
 		if q == nil || q.OutUntil > b.now.Progress {
 			continue
-		}
-		if q.Ready > 0 && len(out.Jobs) == 0 && b.Heads.Short(q.Number, r.Count) {
-			b.needBoundary()
-			b.refill(q)
 		}
 		for len(out.Jobs) < r.Count {
 			j := b.first(q, len(out.Jobs) > 0)
@@ -50,6 +47,25 @@ func (b *Batch) pop(r *commands.Pop) commands.Reply {
 		return nil
 	}
 	return out
+}
+
+// readAhead fills the heads of the queues that a pop takes its jobs from, before it
+// takes the first: then it could not ask for a boundary any more.
+func (b *Batch) readAhead(r *commands.Pop) {
+	left := int64(r.Count)
+	for _, name := range r.Queues {
+		q := b.queueNamed(name)
+		if q == nil || q.OutUntil > b.now.Progress || q.Ready == 0 {
+			continue
+		}
+		if b.Heads.Short(q.Number, r.Count) {
+			b.needBoundary()
+			b.refill(q)
+		}
+		if left -= q.Ready; left <= 0 {
+			return
+		}
+	}
 }
 
 // deliver hands a ready job out: leases it, or ends it with NOACK.
@@ -92,7 +108,7 @@ func (b *Batch) delivery(j *job, rec *record.Job, body *record.Body, due int64) 
 
 // checkPop refuses a pop whose lease is longer than a queue allows; DQMPOP cuts it per queue.
 func (b *Batch) checkPop(r *commands.Pop) commands.Error {
-	if len(r.Queues) != 1 || r.Lease == 0 {
+	if r.CutLease || r.Lease == 0 {
 		return ""
 	}
 	limit := b.limit.Queue.LeaseMax
