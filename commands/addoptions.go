@@ -83,12 +83,12 @@ func (p *addParser) option(c *cursor) error {
 		opt.Pri, err = parsePri(arg)
 	case "attempts":
 		var n int64
-		n, err = parseRange("ATTEMPTS", arg, 0, 65535)
+		n, err = parseRange("ATTEMPTS", arg, 0, attemptsMax)
 		opt.Attempts = int(n)
 	case "backoff":
 		opt.Backoff, err = ParseBackoff(arg, p.lim)
 	case "lease":
-		opt.Lease, err = parseLease(arg, p.lim, p.lim.LeaseMax)
+		opt.Lease, err = parseLease("LEASE", arg, p.lim, p.lim.LeaseMax)
 	case "maxlen":
 		opt.MaxLen, err = parseRange("MAXLEN", arg, 1, maxInteger)
 	}

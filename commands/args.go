@@ -97,7 +97,9 @@ const (
 	groupMatch
 	groupWithLen
 	groupType
-	groups // their number
+	groupDirection // IN OUT ALL
+	groupUntil     // FOR UNTIL
+	groups         // their number
 )
 
 // given remembers which option of each group a command had, so that an option

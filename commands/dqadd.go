@@ -21,9 +21,10 @@ var dqadd = Command{
 		"DUPID: the id is live and no option says what to do then; the text has the job's state, due and age",
 		"LEASED: UPSERT or XX, and a worker has the job",
 		"BADID: the queue name or the id is empty or too long",
-		"BADTIME: a duration or a time cannot be read or is beyond the limit, or EXPIREAT is not after the due time",
+		"BADTIME: a duration or a time cannot be read or is beyond the limit or the queue's max-delay, or EXPIREAT is not after the due time",
 		"TOOBIG: the payload or META is too large",
 		"QUEUEFULL: live jobs and the new one are more than MAXLEN, or than the queue's max-len",
+		"PAUSED: adds to the queue are paused (DQPAUSE)",
 	},
 	Resend: "An add under a live id is refused with DUPID, so it never doubles a live job. With IDEM the same request is for a minute answered as the first time, also when the job was acked or died since; but a cancel, UPSERT or XX that took effect makes the id forget, and the add is then a new one, or DUPID. With the id * it adds another job.",
 	Example: `

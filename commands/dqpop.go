@@ -105,7 +105,7 @@ func parsePopOptions(r *Pop, c cursor, lim *Limits) error {
 			if r.CutLease {
 				longest = lim.MaxAhead
 			}
-			r.Lease, err = parseLease(arg, lim, longest)
+			r.Lease, err = parseLease("LEASE", arg, lim, longest)
 		case "noack":
 			r.NoAck = true
 		case "worker":

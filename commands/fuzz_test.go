@@ -208,6 +208,34 @@ func checkRequest(t *testing.T, r Request, lim *Limits) {
 		check(r.Count >= 1 && r.Count <= lim.MaxList, "count")
 	case *Exists:
 		check(len(r.Keys) >= 1 && len(r.Keys) <= lim.MaxIDs, "keys")
+	case *SetConfig:
+		name(r.Queue, lim.MaxQueue)
+		s := &r.Set
+		check(s.Given != 0 && s.Given&^record.AllFields == 0, "given")
+		for _, ns := range []int64{s.TTL, s.IdemMemory, s.MaxDelay, s.DeadKeep} {
+			duration(ns)
+		}
+		lease(s.Lease)
+		lease(s.LeaseMax)
+		check(s.Attempts >= 0 && s.Attempts <= 65535 && s.MaxLen >= 0 && s.MaxInflight >= 0 && s.DeadCount >= 0, "number")
+		check(s.MaxPayload >= 0 && s.MaxPayload <= int64(lim.MaxPayload), "max-payload")
+		check(s.Rate >= 0 && s.Rate <= maxRate && s.Burst >= 0 && s.Burst <= maxRate, "rate")
+		if s.Given.Has(record.FieldBackoff) {
+			checkBackoff(t, &s.Backoff, lim)
+		}
+	case *GetConfig:
+		name(r.Queue, lim.MaxQueue)
+	case *ResetConfig:
+		name(r.Queue, lim.MaxQueue)
+		check(r.Fields != 0 && r.Fields&^record.AllFields == 0, "fields")
+	case *Pause:
+		name(r.Queue, lim.MaxQueue)
+		due(r.Until)
+		check(r.Until.Kind != DueNow && (r.Until.Kind != DueDelay || r.Until.Ns > 0), "until")
+		check(r.Ways&^(WayIn|WayOut) == 0 && r.Ways != 0, "ways")
+	case *Resume:
+		name(r.Queue, lim.MaxQueue)
+		check(r.Ways&^(WayIn|WayOut) == 0 && r.Ways != 0, "ways")
 	case *Stats:
 		if r.Queue != nil {
 			name(r.Queue, lim.MaxQueue)

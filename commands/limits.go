@@ -32,6 +32,9 @@ type Limits struct {
 	MaxPattern    int // bytes of a MATCH
 }
 
+// attemptsMax is the largest number of deliveries in all; 0 stands for no limit.
+const attemptsMax = 65535
+
 // DefaultLimits returns the limits of a server that was not told otherwise.
 func DefaultLimits() *Limits {
 	return &Limits{

@@ -65,10 +65,7 @@ func Reference() []byte {
 
 func (c *Command) writeReference(b *strings.Builder) {
 	b.WriteString("\n## " + strings.ToUpper(c.Name) + "\n\n```\n" + c.Syntax + "\n```\n\n" + c.Summary + " " + c.Complexity + ".\n")
-	b.WriteString("\n| argument | |\n|---|---|\n")
-	for i := range c.Args {
-		c.Args[i].writeReference(b)
-	}
+	c.writeArgs(b)
 	writeList(b, "Replies", c.Replies)
 	if c.Fields != nil {
 		b.WriteString("\n| field | |\n|---|---|\n")
@@ -93,6 +90,21 @@ func (c *Command) writeReference(b *strings.Builder) {
 	writeList(b, "Errors", errors)
 	b.WriteString("\n**Sent again** after a broken connection: " + c.Resend + "\n")
 	b.WriteString("\n```redis-cli\n" + strings.TrimPrefix(c.Example, "\n") + "```\n")
+}
+
+// writeArgs writes a line for each argument, or for each sub-command.
+func (c *Command) writeArgs(b *strings.Builder) {
+	if c.Subcommands != nil {
+		b.WriteString("\n| sub-command | |\n|---|---|\n")
+		for _, sub := range c.Subcommands {
+			writeRow(b, code(sub.Usage()), sub.Summary)
+		}
+		return
+	}
+	b.WriteString("\n| argument | |\n|---|---|\n")
+	for i := range c.Args {
+		c.Args[i].writeReference(b)
+	}
 }
 
 func writeList(b *strings.Builder, title string, items []string) {

@@ -198,26 +198,66 @@ type (
 	Stats struct{ Queue []byte }
 	// Clock is DQCLOCK.
 	Clock struct{ Accept bool }
+	// SetConfig is DQCONFIG SET. Here and below Queue is * for the defaults of all.
+	SetConfig struct {
+		Queue []byte
+		Set   record.Own
+	}
+	// GetConfig is DQCONFIG GET; a nil Pattern = all fields.
+	GetConfig struct{ Queue, Pattern []byte }
+	// ResetConfig is DQCONFIG RESET.
+	ResetConfig struct {
+		Queue  []byte
+		Fields record.Fields
+	}
+	// Pause is DQPAUSE.
+	Pause struct {
+		Queue []byte
+		Ways  Ways
+		// Until is when the pause ends: DueNone = never, DueDelay (> 0) or DueAt.
+		Until Due
+	}
+	// Resume is DQRESUME.
+	Resume struct {
+		Queue []byte
+		Ways  Ways
+	}
 )
 
-func (*Add) isRequest()        {}
-func (*MAdd) isRequest()       {}
-func (*Cancel) isRequest()     {}
-func (*Reschedule) isRequest() {}
-func (*Pop) isRequest()        {}
-func (*Ack) isRequest()        {}
-func (*Nack) isRequest()       {}
-func (*Extend) isRequest()     {}
-func (*Get) isRequest()        {}
-func (*Peek) isRequest()       {}
-func (*Range) isRequest()      {}
-func (*Count) isRequest()      {}
-func (*Scan) isRequest()       {}
-func (*Queues) isRequest()     {}
-func (*DeadJobs) isRequest()   {}
-func (*Len) isRequest()        {}
-func (*Stats) isRequest()      {}
-func (*Clock) isRequest()      {}
+// Ways are the ways through a queue that DQPAUSE and DQRESUME mean.
+type Ways uint8
+
+const (
+	WayIn  Ways = 1 // adds
+	WayOut Ways = 2 // deliveries
+)
+
+// AllDefaults reports whether the queue of a DQCONFIG stands for the defaults of all.
+func AllDefaults(queue []byte) bool { return isStar(queue) }
+
+func (*Add) isRequest()         {}
+func (*MAdd) isRequest()        {}
+func (*Cancel) isRequest()      {}
+func (*Reschedule) isRequest()  {}
+func (*Pop) isRequest()         {}
+func (*Ack) isRequest()         {}
+func (*Nack) isRequest()        {}
+func (*Extend) isRequest()      {}
+func (*Get) isRequest()         {}
+func (*Peek) isRequest()        {}
+func (*Range) isRequest()       {}
+func (*Count) isRequest()       {}
+func (*Scan) isRequest()        {}
+func (*Queues) isRequest()      {}
+func (*DeadJobs) isRequest()    {}
+func (*Len) isRequest()         {}
+func (*Stats) isRequest()       {}
+func (*Clock) isRequest()       {}
+func (*SetConfig) isRequest()   {}
+func (*GetConfig) isRequest()   {}
+func (*ResetConfig) isRequest() {}
+func (*Pause) isRequest()       {}
+func (*Resume) isRequest()      {}
 
 // ReadsMuch reports a request that may read a lot: it is answered beside all others,
 // and a client has one of them at a time.

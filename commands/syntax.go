@@ -22,7 +22,7 @@ var (
 			word("NX", "only if the id is not live"),
 			word("XX", "only if the id is live: replaces the job"),
 			word("UPSERT", "replaces the job if the id is live"),
-			word("IDEM", "this may be a re-send: the same request is for a minute answered as the first time and adds nothing; a cancel, UPSERT or XX makes the id forget"),
+			word("IDEM", "this may be a re-send: the same request is for a minute (setting `id-memory`) answered as the first time and adds nothing; a cancel, UPSERT or XX makes the id forget"),
 		}},
 		{Name: "comparison", Type: "oneof", Optional: true, Args: []Arg{
 			word("GT", "with XX or UPSERT: replaces only if the new due is later"),

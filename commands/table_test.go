@@ -104,6 +104,8 @@ func TestOptionsAreDescribed(t *testing.T) {
 		{&dqqueues, queuesOptions, nil},
 		{&dqdead, deadOptions, nil},
 		{&scan, keyScanOptions, nil},
+		{&dqpause, pauseOptions, nil},
+		{&dqresume, waysOptions, nil},
 	} {
 		var taken []string
 		for _, o := range test.options {
@@ -187,6 +189,8 @@ func TestErrorsAreOneLine(t *testing.T) {
 		"DQADD q i p NASTY", "DQADD q i p DELAY NASTY", "DQADD q i p AT NASTY", "DQADD q i p BACKOFF NASTY", "DQADD q i p PRI NASTY",
 		"DQMADD q JOBS 1 NASTY p 5", "DQMADD q JOBS NASTY i p 5", "DQACK q i NASTY", "DQLEN q STATE NASTY",
 		"CLIENT SETNAME NASTY", "CLIENT SETINFO NASTY x", "CLIENT LIST TYPE NASTY", "CLIENT KILL NASTY x", "DQCLOCK NASTY",
+		"DQPAUSE q NASTY", "DQPAUSE q FOR NASTY", "DQPAUSE q UNTIL NASTY", "DQRESUME q NASTY", "DQCONFIG NASTY q", "DQCONFIG SET q NASTY 1", "DQCONFIG SET q lease NASTY",
+		"DQCONFIG SET q attempts NASTY", "DQCONFIG SET q backoff NASTY", "DQCONFIG SET q expire-to NASTY", "DQCONFIG RESET q NASTY",
 	} {
 		args := splitLine(t, line)
 		for i := range args {

@@ -177,6 +177,8 @@ func durationFor(what string) string {
 	switch what {
 	case "EXPIREAT":
 		return "TTL "
+	case "UNTIL":
+		return "FOR "
 	case "due":
 		return "+"
 	}
@@ -276,14 +278,15 @@ func badTime(what string, arg []byte, lim *Limits) Error {
 	return errf("BADTIME %s %s is no time: %s", what, quote(arg), write)
 }
 
-// parseLease reads a lease that a client asks for, of at most longest ns.
-func parseLease(arg []byte, lim *Limits, longest int64) (int64, error) {
-	ns, err := parseDuration("LEASE", arg, lim)
+// parseLease reads a lease that a client asks for, of at most longest ns; what names
+// it in the error.
+func parseLease(what string, arg []byte, lim *Limits, longest int64) (int64, error) {
+	ns, err := parseDuration(what, arg, lim)
 	if err != nil {
 		return 0, err
 	}
 	if ns < lim.LeaseMin || ns > longest {
-		return 0, errf("BADTIME LEASE %s is out of range: use %s to %s", quote(arg), formatDuration(lim.LeaseMin), formatDuration(longest))
+		return 0, errf("BADTIME %s %s is out of range: use %s to %s", what, quote(arg), formatDuration(lim.LeaseMin), formatDuration(longest))
 	}
 	return ns, nil
 }

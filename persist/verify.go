@@ -130,7 +130,7 @@ func (v *verifier) queues() error {
 	}
 	return v.each(record.SettingsSpace(), func(k, val []byte) {
 		q, ok := record.ParseSettingsKey(k)
-		if _, err := record.DecodeSettings(val); !ok || err != nil || !v.numbers[q] {
+		if _, err := record.DecodeOwn(val); !ok || err != nil || !v.numbers[q] && q != record.AllQueues {
 			v.problem("settings %x = %x: queue exists %v, %v", k, val, v.numbers[q], err)
 		}
 	})

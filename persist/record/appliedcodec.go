@@ -67,7 +67,7 @@ type Format struct {
 
 // FormatVersion is the version of everything in this package and of the log
 // entries. A store with another one is refused.
-const FormatVersion = 1
+const FormatVersion = 2
 
 // The value of the Format record.
 //

@@ -61,7 +61,7 @@ func randomJob(rng *rand.Rand) *Job {
 		j.Died, j.Cause = rng.Int64(), Cause(rng.IntN(4))
 	}
 	if rng.IntN(2) == 0 {
-		j.Idem, j.IdemAt = Digest{1, 2, byte(rng.Uint32())}, rng.Int64()
+		j.Idem, j.IdemUntil = Digest{1, 2, byte(rng.Uint32())}, rng.Int64()
 	}
 	j.SetBody(randomBody(rng))
 	return j
@@ -133,14 +133,17 @@ func TestRecordsRoundTrip(t *testing.T) {
 		var q Queue
 		fill(&q)
 		q.Name = append([]byte{}, randomBytes(rng)...)
+		q.InUntil, q.OutUntil = Instant{Wall, rng.Int64()}, Endless
 		if got, err := DecodeQueue(q.Number, q.AppendValue(nil)); err != nil || !reflect.DeepEqual(*got, q) {
 			t.Fatalf("queue %+v, want %+v, %v", got, q, err)
 		}
 		var s Settings
 		fill(&s)
 		s.Backoff = Backoff{Kind: BackoffExp, Steps: []int64{1, math.MaxInt64}, Factor: math.MaxUint32, Jitter: 100}
-		if got, err := DecodeSettings(s.AppendValue(nil)); err != nil || !reflect.DeepEqual(*got, s) {
-			t.Fatalf("settings %+v, want %+v, %v", got, s, err)
+		o := Own{Given: Fields(rng.Uint32()) & AllFields}
+		o.Copy(&s, o.Given)
+		if got, err := DecodeOwn(o.AppendValue(nil)); err != nil || !reflect.DeepEqual(*got, o) {
+			t.Fatalf("settings %+v, want %+v, %v", got, o, err)
 		}
 		m := Idem{Digest: Digest{9, 8}, Until: rng.Int64()}
 		if got, err := DecodeIdem(m.AppendValue(nil)); err != nil || got != m {
@@ -162,10 +165,35 @@ func TestRecordsRoundTrip(t *testing.T) {
 	if got, err := DecodeFormat(f.AppendValue(nil)); err != nil || got != f {
 		t.Errorf("format %+v, %v", got, err)
 	}
-	d := DefaultSettings()
-	if got, err := DecodeSettings(d.AppendValue(nil)); err != nil || !reflect.DeepEqual(*got, d) {
-		t.Errorf("default settings %+v, %v", got, err)
+}
+
+// Own settings lie over the defaults, each of them alone: no field is forgotten.
+func TestOwnSettings(t *testing.T) {
+	defaults, all := DefaultSettings(), Own{Given: AllFields}
+	for i, n := range all.numbers() {
+		*n = int64(i + 1000)
 	}
+	all.Backoff, all.ExpireToDead, all.Release = Backoff{Kind: BackoffFixed, Steps: []int64{7}}, true, true
+	for f := Fields(1); f&AllFields != 0; f <<= 1 {
+		own := Own{Given: f, Settings: all.Settings}
+		s := own.Over(&defaults)
+		if changed := changedFields(s, defaults); changed != 1 {
+			t.Errorf("field %b: %d fields differ from the defaults in %+v", f, changed, s)
+		}
+	}
+	if s := all.Over(&defaults); !reflect.DeepEqual(s, all.Settings) {
+		t.Errorf("%+v, want %+v", s, all.Settings)
+	}
+}
+
+func changedFields(a, b Settings) (n int) {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	for i := range x.NumField() {
+		if !reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
+			n++
+		}
+	}
+	return n
 }
 
 // A job with a negative time never gets into a key.
@@ -342,7 +370,7 @@ func FuzzBody(f *testing.F) {
 }
 
 func FuzzOthers(f *testing.F) {
-	q, s, a := Queue{Name: []byte("q"), Added: -1}, DefaultSettings(), Applied{Index: 1}
+	q, s, a := Queue{Name: []byte("q"), Added: -1}, Own{Given: AllFields, Settings: DefaultSettings()}, Applied{Index: 1}
 	f.Add(q.AppendValue(nil))
 	f.Add(s.AppendValue(nil))
 	f.Add(a.AppendValue(nil))
@@ -357,7 +385,7 @@ func FuzzOthers(f *testing.F) {
 		if q, err := DecodeQueue(1, b); err == nil {
 			same(q.AppendValue(nil))
 		}
-		if s, err := DecodeSettings(b); err == nil {
+		if s, err := DecodeOwn(b); err == nil {
 			same(s.AppendValue(nil))
 		}
 		if a, err := DecodeApplied(b); err == nil {

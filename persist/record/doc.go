@@ -14,8 +14,8 @@
 //	06 00 q4 idlen2 id ~died8 ~seq8         a dead job's Job record; ~ = inverted, newest first
 //	06 01 q4 died8 seq8                   dead jobs of a queue in order of death → id
 //	07 00 name                            queue registry → q4
-//	07 01 q4                              Queue: name, counters, pause
-//	07 02 q4                              Settings
+//	07 01 q4                              Queue: name, counters, pauses, bucket
+//	07 02 q4                              Own: the settings that differ; q4 0 = the defaults of all
 //	08 00 q4 id                           IDEM memory of an ended job: Idem
 //	08 01 until8 q4 id                    the same by expiry, for sweeping; empty value
 package record

@@ -1,5 +1,7 @@
 package record
 
+import "math"
+
 // State is a job's state. The numbers are on disk and in the log: never reused.
 type State uint8
 
@@ -95,8 +97,8 @@ type Job struct {
 	Died  int64 // progress ns, dead only
 	Cause Cause // dead only
 
-	Idem   Digest // of the IDEM request that was accepted; zero = none
-	IdemAt int64  // progress ns of its acceptance
+	Idem      Digest // of the IDEM request that was accepted; zero = none
+	IdemUntil int64  // progress ns; later the request is forgotten
 
 	// PayloadSize is the payload's length in bytes.
 	PayloadSize uint32
@@ -150,28 +152,22 @@ type Queue struct {
 	Added, Delivered, Acked, Noack, Nacked            int64
 	Expired, Cancelled, Purged, Pruned, LeaseTimeouts int64
 
-	// Pause: progress ns until which the direction is paused; 0 = not, MaxInt64 = endless.
-	InUntil, OutUntil int64
+	// Pauses of adds and of deliveries end then; zero = not paused, Endless = until somebody resumes.
+	InUntil, OutUntil Instant
+
+	// IdemUntil: no IDEM memory of an ended job lasts beyond it, progress ns.
+	IdemUntil int64
+
+	// The bucket of the setting rate is full again at BucketFull (progress ns), counted
+	// by this rate and burst; where the settings have changed it is full.
+	BucketFull, BucketRate, BucketBurst int64
 }
+
+// Endless is the end of a pause that has none.
+var Endless = Instant{Domain: Progress, Ns: math.MaxInt64}
 
 // Live returns delayed + ready + leased.
 func (q *Queue) Live() int64 { return q.Delayed + q.Ready + q.Leased }
-
-// Settings are a queue's own settings. Durations in ns.
-type Settings struct {
-	Lease, LeaseMax int64
-	Attempts        int32
-	Backoff         Backoff
-	TTL             int64 // 0 = none
-	ExpireToDead    bool  // expire-to dead instead of drop
-	IdemMemory      int64
-	MaxLen          int64 // 0 = no limit
-	MaxPayload      int64 // bytes
-	MaxDelay        int64 // 0 = no limit beyond the global one
-	MaxInflight     int64 // 0 = no limit
-	DeadKeep        int64 // 0 = for ever
-	DeadCount       int64 // 0 = no limit
-}
 
 // Idem is the memory of an IDEM request whose job has ended.
 type Idem struct {

@@ -30,7 +30,7 @@ import (
 //	uv+ worker        if hasWorker
 //	uv+ reason        if hasReason
 //	16  idem digest   if hasIdem
-//	v   idem at       if hasIdem
+//	v   idem until    if hasIdem
 //	uv  payload size  unless inline
 //	…   body          if inline, the whole rest
 const jobVersion = 1
@@ -94,7 +94,7 @@ func (j *Job) AppendValue(dst []byte) []byte {
 	}
 	if flags&hasIdem != 0 {
 		dst = append(dst, j.Idem[:]...)
-		dst = binary.AppendVarint(dst, j.IdemAt-j.Created)
+		dst = binary.AppendVarint(dst, j.IdemUntil-j.Created)
 	}
 	if flags&hasInline != 0 {
 		return j.Body.Append(dst)
@@ -117,7 +117,7 @@ func (j *Job) flags() uint16 {
 	set(leased, j.Token != 0 || j.LeasedAt != 0 || j.LateUs != 0)
 	set(hasWorker, j.Worker != nil)
 	set(hasReason, j.Reason != nil)
-	set(hasIdem, j.Idem != Digest{} || j.IdemAt != 0)
+	set(hasIdem, j.Idem != Digest{} || j.IdemUntil != 0)
 	set(hasSeparate, j.Separate)
 	set(hasInline, !j.Separate && j.Body != nil)
 	set(hasTTL, j.TTL != 0)
@@ -158,7 +158,7 @@ func DecodeJob(q uint32, id, value []byte) (*Job, error) {
 	}
 	if p.flags&hasIdem != 0 {
 		copy(j.Idem[:], r.take(len(j.Idem)))
-		j.IdemAt = p.created + r.varint()
+		j.IdemUntil = p.created + r.varint()
 	}
 	if p.flags&hasInline != 0 && !r.bad {
 		body, err := DecodeBody(r.rest())

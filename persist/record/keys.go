@@ -244,7 +244,10 @@ func AppendQueueKey(dst []byte, q uint32) []byte {
 	return be32(append(dst, queuePrefix, queueSub), q)
 }
 
-// AppendSettingsKey appends the key of a Settings record.
+// AllQueues is the number under which the defaults of all queues stand; no queue has it.
+const AllQueues = 0
+
+// AppendSettingsKey appends the key of an Own record.
 func AppendSettingsKey(dst []byte, q uint32) []byte {
 	return be32(append(dst, queuePrefix, settingsSub), q)
 }
@@ -252,7 +255,7 @@ func AppendSettingsKey(dst []byte, q uint32) []byte {
 // ParseQueueKey takes the key of a Queue record apart.
 func ParseQueueKey(k []byte) (q uint32, ok bool) { return parseQueueSub(k, queueSub) }
 
-// ParseSettingsKey takes the key of a Settings record apart.
+// ParseSettingsKey takes the key of an Own record apart.
 func ParseSettingsKey(k []byte) (q uint32, ok bool) { return parseQueueSub(k, settingsSub) }
 
 func parseQueueSub(k []byte, sub byte) (q uint32, ok bool) {
@@ -323,7 +326,7 @@ func QueueNameSpace() []byte { return []byte{queuePrefix, nameSub} }
 // QueueSpace is the prefix of all Queue records.
 func QueueSpace() []byte { return []byte{queuePrefix, queueSub} }
 
-// SettingsSpace is the prefix of all Settings records.
+// SettingsSpace is the prefix of all Own records.
 func SettingsSpace() []byte { return []byte{queuePrefix, settingsSub} }
 
 // IdemSpace is the prefix of all Idem records.

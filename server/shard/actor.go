@@ -64,6 +64,9 @@ func (s *Shard) collect() {
 	s.back = append(s.back, in.back...)
 	for _, c := range in.gone {
 		s.unpark(c, commands.NullArray{})
+		if s.memory != nil {
+			s.memory.Holders.Gone(c)
+		}
 	}
 	s.unblock = append(s.unblock, in.unblock...)
 	s.reading -= in.readDone
@@ -222,6 +225,7 @@ func (s *Shard) boundary() (more bool) {
 		return false // until nothing is in flight
 	}
 	b := m.NewBatch(now, s.opt.Limits)
+	b.Trim()
 	var answers []*Call
 	answer := func(c *Call, r commands.Reply) {
 		c.Reply = r
@@ -241,6 +245,7 @@ func (s *Shard) boundary() (more bool) {
 		b.Undelivered(g.queue, g.id, g.token)
 	}
 	s.back = s.back[:0]
+	b.ReleaseGone()
 	again := serve()
 
 	n := 0
@@ -284,6 +289,7 @@ func (s *Shard) boundary() (more bool) {
 			full = full || len(s.hints) == batchWakes
 		}
 		b.Sweep()
+		b.Look()
 		again = serve()
 	}
 	// After the wake-ups: a job that becomes ready as the block time ends is delivered.
@@ -294,7 +300,7 @@ func (s *Shard) boundary() (more bool) {
 			answer(c, commands.NullArray{})
 		}
 	}
-	more = more || again || full || len(s.todo) > 0 || len(s.reads) > 0 && s.reading < maxReaders
+	more = more || again || full || m.Untidy() || len(s.todo) > 0 || len(s.reads) > 0 && s.reading < maxReaders
 
 	offset := now.Offset - m.Applied.WallOffset
 	moved := s.moved || s.accepted
@@ -330,7 +336,7 @@ func (s *Shard) wantsStore(now evaluate.Now) bool {
 			return true
 		}
 	}
-	return s.drain || s.wentBack || m.Full() || m.WantsKnown() || m.SweepAt() <= now.Progress || len(s.reads) > 0 && s.reading < maxReaders
+	return s.drain || s.wentBack || m.Untidy() || m.Full() || m.WantsKnown() || m.SweepAt() <= now.Progress || len(s.reads) > 0 && s.reading < maxReaders
 }
 
 // readStore does what must read the store while nothing is in flight. It reports
@@ -388,6 +394,7 @@ func (s *Shard) evaluate(b *evaluate.Batch, c *Call) (reply commands.Reply, agai
 		}
 		return reply, again
 	}
+	b.From = c.Client
 	if s.bytes.Load() > inboxBytes {
 		return commands.Error("BUSY more than 64 MiB of commands wait for the disk: nothing was done, try later"), false
 	}
@@ -447,8 +454,8 @@ func deliverAll(answers []*Call) {
 // setAlarm asks to be woken when the next wake-up, deadline or look at the clock is due.
 func (s *Shard) setAlarm() {
 	m := s.memory
-	at := min(m.Windows[record.Progress].Next(), m.SweepAt())
-	wall := m.Windows[record.Wall].Next()
+	at := min(m.Windows[record.Progress].Next(), m.Looks.Next(record.Progress), m.SweepAt())
+	wall := min(m.Windows[record.Wall].Next(), m.Looks.Next(record.Wall))
 	if wall != math.MaxInt64 {
 		at = min(at, wall-s.timeline.offset)
 	}

@@ -73,6 +73,7 @@ func (s *own) Do(client int, args []string) (reply Reply, parked bool) {
 	if s.fault.before != nil {
 		s.fault.before(s, args)
 	}
+	s.m.client = client
 	if args[0] == "DQPOP" || args[0] == "DQMPOP" {
 		reply, parked = s.m.Park(client, s.m.nowNs, s.m.wallNs(), args...)
 	} else {
@@ -407,8 +408,9 @@ var faults = map[string]fault{
 				return
 			}
 			for _, j := range s.m.jobs {
-				if j.attempt == 0 && j.backoff.Kind == "exp" {
-					j.backoff.First = min(j.backoff.First*j.backoff.Factor, j.backoff.Max)
+				if b := s.m.backoff(j); j.attempt == 0 && b.Kind == "exp" {
+					b.First = min(b.First*b.Factor, b.Max)
+					j.ownBackoff = &b
 				}
 			}
 		},
@@ -418,6 +420,53 @@ var faults = map[string]fault{
 		after: func(s *own, args []string, reply Reply) {
 			if i := place(args, "JOBS"); args[0] == "DQMADD" && reply.Word() == "DUPID" && len(args) > i+4 {
 				s.m.Do(s.m.nowNs, s.m.wallNs(), "DQADD", args[1], args[i+2], args[i+3])
+			}
+		},
+	},
+	"forgets who waits when a queue goes on": {
+		why: "DQRESUME does not serve the waiting pops",
+		before: func(s *own, args []string) {
+			if args[0] == "DQRESUME" {
+				for _, w := range s.m.waiters {
+					w.pop.count = -w.pop.count
+				}
+			}
+		},
+		after: func(s *own, args []string, reply Reply) {
+			if args[0] == "DQRESUME" {
+				for _, w := range s.m.waiters {
+					w.pop.count = -w.pop.count
+				}
+			}
+		},
+	},
+	"max-inflight off by one": {
+		why: "one lease too many is given",
+		args: func(s *own, args []string) []string {
+			if i := place(args, "MAX-INFLIGHT"); args[0] == "DQCONFIG" && i > 0 && i+1 < len(args) && args[i+1] != "0" {
+				if n, err := strconv.Atoi(args[i+1]); err == nil {
+					args[i+1] = strconv.Itoa(n + 1)
+				}
+			}
+			return args
+		},
+	},
+	"a rate refills twice": {
+		why: "what was delivered comes back in half the time",
+		before: func(s *own, args []string) {
+			for queue, b := range s.m.buckets {
+				if len(b.back) > 0 && b.back[0]-s.m.nowNs < second/b.rate/2 {
+					b.back = b.back[1:]
+					s.m.buckets[queue] = b
+				}
+			}
+		},
+	},
+	"a refused SET leaves its first field": {
+		why: "DQCONFIG SET is not all or nothing",
+		after: func(s *own, args []string, reply Reply) {
+			if args[0] == "DQCONFIG" && len(args) > 5 && strings.EqualFold(args[1], "SET") && reply.Kind == Error {
+				s.m.Do(s.m.nowNs, s.m.wallNs(), args[:5]...)
 			}
 		},
 	},

@@ -14,6 +14,7 @@ type popOptions struct {
 	lease         *int64
 	noack, full   bool
 	worker        string
+	client        int  // whose connection it is, -1 = unknown
 	cutsLeaseEach bool // DQMPOP: LEASE is cut to each queue's lease-max instead of refused
 }
 
@@ -25,7 +26,7 @@ func (m *Model) parsePop(args []string) (p popOptions, bad *Reply) {
 		return refuse(fail("ERR", "wrong number of arguments"))
 	}
 	w := &words{args: args[2:]}
-	p.queues, p.count = args[1:2], 1
+	p.queues, p.count, p.client = args[1:2], 1, -1
 	if strings.EqualFold(args[0], "DQMPOP") {
 		n, ok := parseInt(args[1], 1, int64(len(args)-2))
 		if !ok {
@@ -99,7 +100,7 @@ func (m *Model) take(p popOptions) Reply {
 	var tuples []Reply
 	for _, queue := range p.queues {
 		for _, j := range m.readyJobs(queue) {
-			if len(tuples) < p.count {
+			if len(tuples) < p.count && m.open(queue) {
 				tuples = append(tuples, m.deliver(j, p))
 			}
 		}
@@ -112,6 +113,7 @@ func (m *Model) take(p popOptions) Reply {
 
 func (m *Model) deliver(j *job, p popOptions) Reply {
 	c := m.count(j.queue)
+	m.spend(j.queue)
 	j.attempt++
 	token := any_()
 	if p.noack {
@@ -132,7 +134,10 @@ func (m *Model) deliver(j *job, p popOptions) Reply {
 		m.lastToken++
 		j.token, j.shown, j.nacked = m.lastToken, m.lastToken, 0
 		j.takenNs, j.leaseEnd = m.nowNs, m.nowNs+min(length, m.of(j.queue).LeaseMax)
-		j.state, j.worker = "leased", p.worker
+		j.state, j.worker, j.holder = "leased", p.worker, -1
+		if m.of(j.queue).OnDisconnect == "release" {
+			j.holder = p.client
+		}
 		key := jobKey(j.queue, j.id)
 		m.issued[key] = append(m.issued[key], j.token)
 		token = m.tokenReply(j)
@@ -140,7 +145,7 @@ func (m *Model) deliver(j *job, p popOptions) Reply {
 	tuple := []Reply{bulk(j.queue), m.idReply(j), bulk(j.payload), token, number(int64(j.attempt)), m.dueReply(j)}
 	if p.full {
 		tuple = append(tuple, m.fields("due-ns", m.dueNsReply(j), "late-us", m.lateReply(j), "created", m.createdReply(j),
-			"lease-until", m.leaseUntilReply(j), "max-attempts", number(int64(j.maxAttempts)), "pri", number(int64(j.pri)),
+			"lease-until", m.leaseUntilReply(j), "max-attempts", number(int64(m.maxAttempts(j))), "pri", number(int64(j.pri)),
 			"meta", metaReply(j), "reason", reasonReply(j)))
 	}
 	return array(tuple...)
@@ -293,6 +298,9 @@ func (m *Model) dqnack(args []string) Reply {
 	case m.tooFar(m.newDue(due)):
 		return badTime("too far ahead")
 	}
+	if j, code := m.claim(args[1], args[2], args[3]); code == 0 && m.beyondMaxDelay(j.queue, due) {
+		return badTime("beyond max-delay")
+	}
 	return number(m.nack(args[1], args[2], args[3], due, free, dead, reason))
 }
 
@@ -316,7 +324,7 @@ func (m *Model) nack(queue, id, token string, due dueOption, free, dead bool, re
 		return 1
 	}
 	m.count(queue).nacked++
-	if dead || j.usedUp() && !free {
+	if dead || m.usedUp(j) && !free {
 		cause := "attempts"
 		if dead {
 			cause = "nack"
@@ -324,11 +332,11 @@ func (m *Model) nack(queue, id, token string, due dueOption, free, dead bool, re
 		m.bury(j, cause)
 		return 1
 	}
-	wait := j.backoff.After(j.attempt)
+	wait := m.backoff(j).After(j.attempt)
 	if free {
 		j.attempt--
 		if m.settings.Readings.FreeBackoffOneLess {
-			wait = j.backoff.After(j.attempt)
+			wait = m.backoff(j).After(j.attempt)
 		}
 	}
 	next := instant{m.nowNs + wait, false}
@@ -388,5 +396,8 @@ func (m *Model) extend(queue, id, token string, d int64) int64 {
 		return -4
 	}
 	j.leaseEnd = m.nowNs + d
+	if j.holder != m.client {
+		j.holder = -1
+	}
 	return 1
 }

@@ -34,17 +34,17 @@ func TestFlights(t *testing.T) {
 
 func runFlights(t *testing.T, seed uint64) (deepest int) {
 	var one *recorder
-	opt := model.Options{Skip: notYet, NoConfig: true}
+	opt := model.Options{Skip: notYet, NoPolicy: seed%4 == 0, Release: seed%4 == 1}
 	synctest.Test(t, func(t *testing.T) {
 		model.Try(seed, *shardSteps, opt, func() model.Subject {
 			one = &recorder{subject: newSubject(seed), replies: map[int][]string{}}
-			one.noRestart = true
+			one.stays = true
 			return one
 		})
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := newSubject(seed)
-		s.noRestart, s.early = true, 1
+		s.stays, s.early = true, 1
 		s.stop()
 		s.start()
 		f := &flights{subject: s, rng: rand.New(rand.NewPCG(seed, 1)), replies: map[int][]string{}}

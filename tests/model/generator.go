@@ -11,6 +11,8 @@ type Options struct {
 	CheckEvery           int             // whole-state views every so many steps (20)
 	Skip                 map[string]bool // commands that are not sent
 	NoConfig             bool            // no DQCONFIG SET at the start
+	NoPolicy             bool            // no DQCONFIG and DQPAUSE in between
+	Release              bool            // also on-disconnect release, for a Subject that keeps its connections
 	NoWallSteps          bool
 	NoInvalid            bool // no malformed commands
 	LateExpire           bool // also EXPIREATs that have passed already (R15)
@@ -167,8 +169,13 @@ func (g *Generator) choose(parked func(int) bool) Op {
 			if !g.opt.Skip[args[0].Text] {
 				return Op{Kind: "walk", Client: g.rnd.IntN(3), Args: args}
 			}
+		case n < 36 && g.opt.Release:
+			return Op{Kind: "drop", Client: client}
 		default:
 			args := g.command()
+			if !g.opt.NoPolicy && g.one(9) {
+				args = g.policy()
+			}
 			if len(args) > 0 && !g.opt.Skip[strings.ToUpper(args[0].Text)] {
 				args[0].Text = g.anyCase(args[0].Text)
 				return Op{Kind: "do", Client: client, Args: args}
@@ -195,6 +202,7 @@ func (g *Generator) advance() Op {
 	now := g.model.nowNs
 	to := now
 	wake, ok := g.model.NextWake()
+	ok = ok && wake-now < 2*hour // the end of dead-keep is too far: a store that ticks takes long to get there
 	switch n := g.rnd.IntN(40); {
 	case n < 2:
 	case n < 6:
@@ -203,7 +211,7 @@ func (g *Generator) advance() Op {
 		to = wake
 	case n < 22 && ok:
 		to = wake - 1
-	case n < 37 || now-g.startNs > 20*day: // dead jobs are kept for 30 days, and the model never prunes
+	case n < 37 || now-g.startNs > 20*day: // dead jobs are kept for 30 days
 		to += pick(g, 1000, 100_000, ms, 2*ms, 3*ms+7, 10*ms, 25*ms, 50*ms, 300*ms)
 	case n < 39:
 		to += pick(g, second, 5*second, 31*second)

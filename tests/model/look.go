@@ -122,7 +122,7 @@ func (m *Model) jobMap(j *job) Reply {
 		late = m.lateReply(j)
 	}
 	return m.fields("id", m.idReply(j), "queue", bulk(j.queue), "state", bulk(j.state), "due", m.dueReply(j), "due-ns", m.dueNsReply(j),
-		"created", m.createdReply(j), "attempt", number(int64(j.attempt)), "max-attempts", number(int64(j.maxAttempts)), "token", m.tokenReply(j),
+		"created", m.createdReply(j), "attempt", number(int64(j.attempt)), "max-attempts", number(int64(m.maxAttempts(j))), "token", m.tokenReply(j),
 		"lease-until", m.leaseUntilReply(j), "worker", m.workerReply(j), "pri", number(int64(j.pri)), "backoff", any_(), "expire-at", m.expireReply(j),
 		"reason", reasonReply(j), "late-us", late, "size", number(int64(len(j.payload))), "meta", metaReply(j), "payload", bulk(j.payload))
 }
@@ -238,7 +238,7 @@ func (m *Model) dqstats(args []string) Reply {
 	return m.fields("delayed", number(states["delayed"]), "ready", number(states["ready"]), "leased", number(states["leased"]), "dead", number(states["dead"]),
 		"bytes", number(bytes), "oldest-ready-ms", number(ceilDiv(oldest, ms)), "next-due", next,
 		"added", number(c.added), "delivered", number(c.delivered), "acked", number(c.acked), "noack", number(c.noack), "nacked", number(c.nacked),
-		"expired", number(c.expired), "cancelled", number(c.cancelled), "purged", number(0), "pruned", number(0), "lease-timeouts", number(c.leaseTimeouts),
-		"paused", bulk("none"), "blocked", number(blocked),
+		"expired", number(c.expired), "cancelled", number(c.cancelled), "purged", number(0), "pruned", number(c.pruned), "lease-timeouts", number(c.leaseTimeouts),
+		"paused", bulk(m.pausedState(args[1])), "blocked", number(blocked),
 		"late-p50-us", any_(), "late-p99-us", any_(), "late-max-us", any_(), "run-p50-us", any_(), "run-p99-us", any_())
 }

@@ -29,14 +29,16 @@ type job struct {
 	diedNs   int64   // progress
 	diedWall int64
 	cause    string
+	pruneNs  int64 // progress; 0 = never
 
-	pri, attempt, maxAttempts int
-	backoff                   Backoff
-	lease                     int64 // the job's own, 0 = the queue's
-	ttl                       int64 // 0 = none
-	expire                    instant
-	expires                   bool
-	fixedExpire               bool // by EXPIREAT
+	pri, attempt int
+	ownAttempts  *int     // nil: as the queue says
+	ownBackoff   *Backoff // likewise
+	lease        int64    // the job's own, 0 = the queue's
+	ttl          int64    // 0 = none
+	expire       instant
+	expires      bool
+	fixedExpire  bool // by EXPIREAT
 
 	token    int64 // the latest, 0 once stale
 	shown    int64 // the latest, stale or not
@@ -44,6 +46,7 @@ type job struct {
 	takenNs  int64 // progress
 	leaseEnd int64 // progress
 	worker   string
+	holder   int // the client whose end ends the lease; -1 = none
 
 	reason     string
 	reasonOpen bool // the contract does not say what reason shows now
@@ -58,7 +61,7 @@ type memory struct {
 
 // counters are those of DQSTATS.
 type counters struct {
-	added, delivered, acked, noack, nacked, expired, cancelled, leaseTimeouts int64
+	added, delivered, acked, noack, nacked, expired, cancelled, pruned, leaseTimeouts int64
 
 	born int64 // order of the queues
 }
@@ -79,7 +82,8 @@ type Arrival struct {
 // Model is the whole server: one slice of jobs, scanned from end to end for everything.
 type Model struct {
 	settings Settings
-	own      map[string]*Settings // queues with settings of their own
+	policy
+	client int // who sends the command that is run
 
 	nowNs    int64 // progress
 	offsetNs int64 // wall = progress + offset
@@ -98,7 +102,7 @@ type Model struct {
 
 // New is an empty server.
 func New(settings Settings) *Model {
-	return &Model{settings: settings, own: map[string]*Settings{}, counts: map[string]*counters{}, issued: map[string][]int64{}}
+	return &Model{settings: settings, policy: newPolicy(), client: -1, counts: map[string]*counters{}, issued: map[string][]int64{}}
 }
 
 func jobKey(queue, id string) string { return fmt.Sprintf("%d:%s%s", len(queue), queue, id) }
@@ -117,13 +121,6 @@ func (m *Model) toProgress(t instant) int64 {
 		return t.ns - m.offsetNs
 	}
 	return t.ns
-}
-
-func (m *Model) of(queue string) *Settings {
-	if s := m.own[queue]; s != nil {
-		return s
-	}
-	return &m.settings
 }
 
 func (m *Model) count(queue string) *counters {
@@ -198,6 +195,8 @@ func (m *Model) wake(j *job) (atNs int64, ok bool) {
 		return m.toProgress(j.look), true
 	case "ready":
 		return m.toProgress(j.expire), j.expires
+	case "dead":
+		return j.pruneNs, j.pruneNs > 0
 	}
 	return 0, false
 }
@@ -234,6 +233,9 @@ func (m *Model) NextWake() (atNs int64, ok bool) {
 	if m.clock.aheadNs > 0 && m.clock.followNs > 0 {
 		earlier(m.clock.followNs)
 	}
+	for _, t := range m.policyWakes() {
+		earlier(t)
+	}
 	return atNs, ok
 }
 
@@ -259,6 +261,7 @@ func (m *Model) settle() {
 			m.serve()
 		}
 	}
+	m.trim()
 	kept := m.memories[:0]
 	for _, r := range m.memories {
 		if r.until > m.nowNs {
@@ -294,6 +297,8 @@ func (m *Model) wakeUp(j *job) {
 	switch {
 	case j.state == "leased":
 		m.endLease(j)
+	case j.state == "dead":
+		m.prune(j)
 	case j.expires && m.toProgress(j.expire) <= m.nowNs:
 		m.expireJob(j)
 	case m.toProgress(j.due) > m.nowNs:
@@ -307,14 +312,28 @@ func (m *Model) wakeUp(j *job) {
 func (m *Model) endLease(j *job) {
 	m.count(j.queue).leaseTimeouts++
 	j.reasonOpen = true
-	if j.usedUp() {
+	if m.usedUp(j) {
 		m.bury(j, "attempts")
 		return
 	}
-	m.delay(j, instant{ns: j.leaseEnd + j.backoff.After(j.attempt)})
+	m.delay(j, instant{ns: j.leaseEnd + m.backoff(j).After(j.attempt)})
 }
 
-func (j *job) usedUp() bool { return j.maxAttempts > 0 && j.attempt >= j.maxAttempts }
+func (m *Model) maxAttempts(j *job) int {
+	if j.ownAttempts != nil {
+		return *j.ownAttempts
+	}
+	return m.of(j.queue).Attempts
+}
+
+func (m *Model) backoff(j *job) Backoff {
+	if j.ownBackoff != nil {
+		return *j.ownBackoff
+	}
+	return m.of(j.queue).Backoff
+}
+
+func (m *Model) usedUp(j *job) bool { return m.maxAttempts(j) > 0 && j.attempt >= m.maxAttempts(j) }
 
 func (m *Model) expireJob(j *job) {
 	if m.of(j.queue).ExpireTo == "dead" {
@@ -333,7 +352,10 @@ func (m *Model) expireJob(j *job) {
 func (m *Model) bury(j *job, cause string) {
 	m.lastDied++
 	j.state, j.died, j.cause = "dead", m.lastDied, cause
-	j.diedNs, j.diedWall = m.nowNs, m.wallNs()
+	j.diedNs, j.diedWall, j.pruneNs = m.nowNs, m.wallNs(), 0
+	if keep := m.of(j.queue).DeadKeep; keep > 0 {
+		j.pruneNs = m.nowNs + keep
+	}
 	j.due = instant{m.toWall(j.due), true}
 }
 
@@ -416,6 +438,7 @@ func (m *Model) Park(client int, nowProgressNs, nowWallNs int64, args ...string)
 	if bad != nil {
 		return *bad, false
 	}
+	p.client = client
 	reply = m.take(p)
 	if reply.Kind != Null || !p.blocks {
 		m.settle()
@@ -425,7 +448,7 @@ func (m *Model) Park(client int, nowProgressNs, nowWallNs int64, args ...string)
 	return null(), true
 }
 
-// Drop ends a client's waiting pop, as the end of its connection does.
+// Drop is the end of a client's connection: its waiting pop ends, and where the queue says so its leases do.
 func (m *Model) Drop(client int) {
 	kept := m.waiters[:0]
 	for _, w := range m.waiters {
@@ -434,6 +457,8 @@ func (m *Model) Drop(client int) {
 		}
 	}
 	m.waiters = kept
+	m.endLeases(client)
+	m.settle()
 }
 
 // Arrived hands out, once, the answers to parked pops.
@@ -454,7 +479,7 @@ func (m *Model) command(args []string) Reply {
 	}
 	run := map[string]func([]string) Reply{
 		"DQADD": m.dqadd, "DQMADD": m.dqmadd, "DQCANCEL": m.dqcancel, "DQMCANCEL": m.dqmcancel, "DQRESCHEDULE": m.dqreschedule,
-		"DQCONFIG": m.dqconfig, "DQPOP": m.dqpop, "DQMPOP": m.dqpop, "DQACK": m.dqack, "DQMACK": m.dqmack, "DQNACK": m.dqnack,
+		"DQCONFIG": m.dqconfig, "DQPAUSE": m.dqpause, "DQRESUME": m.dqresume, "DQPOP": m.dqpop, "DQMPOP": m.dqpop, "DQACK": m.dqack, "DQMACK": m.dqmack, "DQNACK": m.dqnack,
 		"DQEXTEND": m.dqextend, "DQMEXTEND": m.dqmextend, "DQGET": m.dqget, "DQLEN": m.dqlen, "DQPEEK": m.dqpeek, "DQSTATS": m.dqstats,
 		"DQRANGE": m.dqrange, "DQCOUNT": m.dqcount, "DQSCAN": m.page, "DQDEAD": m.page, "DQQUEUES": m.page, "SCAN": m.page,
 		"DBSIZE": m.dbsize, "EXISTS": m.exists, "TYPE": m.typeOf,

@@ -155,6 +155,12 @@ func (m *Model) newDue(d dueOption) instant {
 // tooFar says whether a due is beyond the limit.
 func (m *Model) tooFar(due instant) bool { return m.toWall(due) > m.wallNs()+maxAhead }
 
+// beyondMaxDelay says whether a due that is given is further ahead than the queue allows.
+func (m *Model) beyondMaxDelay(queue string, d dueOption) bool {
+	limit := m.of(queue).MaxDelay
+	return limit > 0 && (d.kind == "DELAY" && d.ns > limit || d.kind == "AT" && d.ns > m.wallNs()+limit)
+}
+
 func (m *Model) dqadd(args []string) Reply {
 	if len(args) < 4 {
 		return fail("ERR", "wrong number of arguments")
@@ -252,9 +258,6 @@ func (m *Model) add(queue string, o addOptions, jobs []newJob) Reply {
 		if len(n.payload) > maxPayload {
 			refuse("TOOBIG")
 		}
-		if m.tooFar(m.newDue(n.due)) {
-			refuse("BADTIME")
-		}
 	}
 	if len(refused) > 0 {
 		return fail(strings.Join(refused, "|"), "arguments")
@@ -274,6 +277,15 @@ func (m *Model) add(queue string, o addOptions, jobs []newJob) Reply {
 				plans[i], answers[i] = answered, r
 				continue
 			}
+		}
+		if m.isPaused(m.pausedIn, queue) {
+			refuse("PAUSED")
+		}
+		if int64(len(n.payload)) > m.of(queue).MaxPayload {
+			refuse("TOOBIG")
+		}
+		if m.tooFar(m.newDue(n.due)) || m.beyondMaxDelay(queue, n.due) {
+			refuse("BADTIME")
 		}
 		due := m.newDue(n.due)
 		if o.expireAt != nil && *o.expireAt <= m.toWall(due) {
@@ -366,15 +378,16 @@ func (m *Model) accept(queue string, n newJob, o addOptions) Reply {
 	j.payload, j.meta = n.payload, o.meta
 	j.attempt, j.token, j.nacked = 0, 0, 0
 	set := m.of(queue)
-	j.pri, j.maxAttempts, j.backoff, j.lease, j.ttl, j.expires, j.fixedExpire = 128, set.Attempts, set.Backoff, 0, set.TTL, false, false
+	j.pri, j.ownAttempts, j.ownBackoff, j.lease, j.ttl, j.expires, j.fixedExpire = 128, nil, nil, 0, set.TTL, false, false
 	if o.pri != nil {
 		j.pri = int(*o.pri)
 	}
 	if o.attempts != nil {
-		j.maxAttempts = int(*o.attempts)
+		n := int(*o.attempts)
+		j.ownAttempts = &n
 	}
 	if o.backoff != nil {
-		j.backoff = *o.backoff
+		j.ownBackoff = o.backoff
 	}
 	if o.lease != nil {
 		j.lease = *o.lease
@@ -531,14 +544,28 @@ func (m *Model) dqreschedule(args []string) Reply {
 	}
 
 	j := m.find(args[1], args[2])
+	over := m.beyondMaxDelay(args[1], due) || payload != nil && int64(len(*payload)) > m.of(args[1]).MaxPayload
+	open := func(code int64) Reply {
+		if !over {
+			return number(code)
+		}
+		return oneOf(number(code), fail("BADTIME|TOOBIG", "policy of the queue"))
+	}
 	if j == nil {
-		return number(-2)
+		return open(-2)
 	}
 	if j.state == "dead" || j.state == "leased" {
-		return number(-3)
+		return open(-3)
 	}
 	at := m.newDue(due)
 	met := m.later(than, at, j.due)
+	if over {
+		refused := fail("BADTIME|TOOBIG", "policy of the queue")
+		if !met {
+			return oneOf(number(0), refused)
+		}
+		return refused
+	}
 	if j.fixedExpire && m.toWall(at) >= j.expire.ns && !m.settings.Readings.RescheduleOverExpireAt {
 		if !met {
 			return oneOf(number(0), fail("BADTIME", "after EXPIREAT"))
@@ -558,43 +585,4 @@ func (m *Model) dqreschedule(args []string) Reply {
 	j.token, j.nacked = 0, 0
 	m.setDue(j, at)
 	return number(1)
-}
-
-// dqconfig knows DQCONFIG SET of the fields that the model has.
-func (m *Model) dqconfig(args []string) Reply {
-	if len(args) < 5 || len(args)%2 == 0 || !strings.EqualFold(args[1], "SET") {
-		return fail("ERR", "wrong number of arguments")
-	}
-	set := *m.of(args[2])
-	for i := 3; i < len(args); i += 2 {
-		value := args[i+1]
-		var ok bool
-		switch strings.ToLower(args[i]) {
-		case "lease":
-			set.Lease, ok = parseDur(value)
-		case "lease-max":
-			set.LeaseMax, ok = parseDur(value)
-		case "ttl":
-			set.TTL, ok = parseDur(value)
-		case "id-memory":
-			set.IDMemory, ok = parseDur(value)
-		case "backoff":
-			set.Backoff, ok = parseBackoff(value)
-		case "expire-to":
-			set.ExpireTo = strings.ToLower(value)
-			ok = set.ExpireTo == "drop" || set.ExpireTo == "dead"
-		case "attempts":
-			var n int64
-			n, ok = parseInt(value, 0, 65535)
-			set.Attempts = int(n)
-		case "max-len":
-			set.MaxLen, ok = parseInt(value, 0, 1<<53)
-		}
-		if !ok {
-			return fail("ERR|BADTIME", "config")
-		}
-	}
-	m.count(args[2])
-	m.own[args[2]] = &set
-	return status("OK")
 }

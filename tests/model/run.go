@@ -185,7 +185,7 @@ func (r *runner) step(op Op) (bad *Mismatch) {
 			text = r.do(op)
 		}
 	case "drop":
-		if d, ok := r.subject.(Dropper); ok && r.parked[op.Client] {
+		if d, ok := r.subject.(Dropper); ok {
 			r.note("c%d disconnects", op.Client)
 			r.parked[op.Client] = false
 			r.model.Drop(op.Client)
@@ -247,6 +247,7 @@ func (r *runner) do(op Op) string {
 
 	var want Reply
 	var wantParked bool
+	r.model.client = op.Client
 	switch name := strings.ToUpper(forModel[0]); name {
 	case "DQPOP", "DQMPOP":
 		want, wantParked = r.model.Park(op.Client, r.model.nowNs, r.model.wallNs(), forModel...)

@@ -99,7 +99,7 @@ func TestShrink(t *testing.T) {
 
 // A server that reads the contract differently at one of the open points is noticed: no reading is out of the generator's reach by accident.
 func TestReadingsMatter(t *testing.T) {
-	const seeds = 60
+	const seeds = 200
 	// Not reached on purpose: the generator keeps waits from ending in the nanosecond of a wake-up.
 	avoided := map[string]bool{"TimeoutBeatsJob": true}
 	kinds := reflect.TypeFor[Readings]()

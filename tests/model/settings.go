@@ -25,6 +25,11 @@ type Settings struct {
 	IDMemory int64
 	MaxLen   int64
 
+	MaxPayload, MaxDelay, MaxInflight int64
+	Rate, Burst                       int64
+	DeadKeep, DeadCount               int64
+	OnDisconnect                      string // "keep" or "release"
+
 	// Ignore names the fields of DQGET, FULL and DQSTATS whose presence is checked but whose value is not.
 	Ignore map[string]bool
 
@@ -41,6 +46,8 @@ func DefaultSettings() Settings {
 		Backoff:  Backoff{Kind: "exp", First: second, Max: hour, Factor: 2},
 		ExpireTo: "drop",
 		IDMemory: 60 * second,
+
+		MaxPayload: maxPayload, DeadKeep: 30 * day, OnDisconnect: "keep",
 		Ignore: map[string]bool{
 			"backoff": true, "size": true, "bytes": true, "oldest-ready-ms": true, "get-late-us": true,
 			"late-p50-us": true, "late-p99-us": true, "late-max-us": true, "run-p50-us": true, "run-p99-us": true,

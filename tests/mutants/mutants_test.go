@@ -33,6 +33,7 @@ const (
 	window  = "server/shard/dispatch/window.go"
 	actor   = "server/shard/actor.go"
 	line    = "server/shard/timeline.go"
+	policy  = "server/shard/evaluate/policy.go"
 	apply   = "raftfsm/effect/apply.go"
 	logFile = "persist/log.go"
 )
@@ -61,7 +62,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "forget the IDEM memory of an ended job",
-		edits: []edit{{idem, "	b.setIdem(q, rec.ID, &record.Idem{Digest: rec.Idem, Until: until})\n", ""}},
+		edits: []edit{{idem, "	b.setIdem(q, rec.ID, &record.Idem{Digest: rec.Idem, Until: rec.IdemUntil})\n", ""}},
 		tests: "./tests/model", run: "TestShard", args: seeds,
 	},
 	{
@@ -180,6 +181,41 @@ var mutants = []mutant{
 	{
 		name:  "DQMPOP reads ahead in its first queue only",
 		edits: []edit{{pop, "		if left -= q.Ready; left <= 0 {", "		if left -= q.Ready; true {"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "forget to wake the waiting pops when a queue goes on",
+		edits: []edit{{"server/shard/evaluate/pause.go", "		b.wants(q) // also when it goes on: it may have another end\n", ""}},
+		tests: "./tests", run: "TestSessionsInVirtualTime/dqpause",
+	},
+	{
+		name:  "look at the end of a pause never",
+		edits: []edit{{policy, "			b.Looks.Set(q.Number, q.OutUntil)\n", ""}},
+		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
+	},
+	{
+		name:  "max-inflight off by one",
+		edits: []edit{{policy, "q.Leased >= q.set.MaxInflight", "q.Leased > q.set.MaxInflight"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "a rate refills twice as fast",
+		edits: []edit{{policy, "	return (int64(time.Second) + q.set.Rate - 1) / q.set.Rate\n", "	return (int64(time.Second) + q.set.Rate - 1) / q.set.Rate / 2\n"}},
+		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
+	},
+	{
+		name:  "prune one dead job too many",
+		edits: []edit{{"server/shard/evaluate/trim.go", "		surplus := q.Dead - q.set.DeadCount\n", "		surplus := q.Dead - q.set.DeadCount + 1\n"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "the end of a connection takes extended leases too",
+		edits: []edit{{settle, "		b.Holders.Extended(rec.Token, b.From)\n", ""}},
+		tests: "./tests", run: "TestSessionsInVirtualTime/settings-disconnect",
+	},
+	{
+		name:  "a change of the defaults passes by queues with own settings",
+		edits: []edit{{"server/shard/evaluate/settings.go", "		b.useSettings(b.byNum[n])\n", "		_ = n\n"}},
 		tests: "./tests/model", run: "TestShard", args: seeds,
 	},
 	{

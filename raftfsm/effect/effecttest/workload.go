@@ -79,7 +79,7 @@ func (w *Workload) addQueue(b *effect.Batch) {
 	w.queues = append(w.queues, q)
 	b.Set(record.AppendQueueNameKey(nil, q.Name), record.AppendQueueNumber(nil, q.Number))
 	b.Set(record.AppendQueueKey(nil, q.Number), q.AppendValue(nil))
-	s := record.DefaultSettings()
+	s := record.Own{Given: record.AllFields, Settings: record.DefaultSettings()}
 	b.Set(record.AppendSettingsKey(nil, q.Number), s.AppendValue(nil))
 }
 

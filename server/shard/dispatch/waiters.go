@@ -1,7 +1,9 @@
 package dispatch
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"dqd/commands"
 	"dqd/wheel"
@@ -14,8 +16,8 @@ type Waiter struct {
 	Queues   []string
 	Deadline int64 // progress ns
 	Pop      *commands.Pop
-	// Call is the caller's own: whom to answer.
-	Call any
+	// Client is the connection that waits, Call the caller's own: whom to answer.
+	Client, Call any
 
 	places []*place // nil for a queue that stands in Queues before
 	timer  wheel.Timer
@@ -62,6 +64,9 @@ func (w *Waiters) Waiting(queue string) int {
 	}
 	return 0
 }
+
+// Names returns the queues that pops wait for, in order.
+func (w *Waiters) Names() []string { return slices.Sorted(maps.Keys(w.lines)) }
 
 // Add parks a waiter at the end of its queues' lines.
 func (w *Waiters) Add(waiter *Waiter) {

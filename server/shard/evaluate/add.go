@@ -68,7 +68,7 @@ func (b *Batch) sameRequest(q *queue, n *commands.NewJob) (commands.Reply, bool)
 		return nil, false
 	}
 	if j := b.find(q, n.ID); j != nil {
-		if j.is.Idem == n.Digest && j.is.IdemAt+q.set.IdemMemory > b.now.Progress {
+		if j.is.Idem == n.Digest && j.is.IdemUntil > b.now.Progress {
 			return commands.Bulk(n.ID), true
 		}
 	}
@@ -82,7 +82,7 @@ func (b *Batch) sameRequest(q *queue, n *commands.NewJob) (commands.Reply, bool)
 // condition is not met), or neither, and then accept will succeed. fresh is how
 // many new jobs come in all.
 func (b *Batch) check(q *queue, name []byte, n *commands.NewJob, o *commands.AddOptions, fresh int64) (commands.Reply, commands.Error) {
-	set := b.limit.Queue
+	set := b.defaults
 	var live int64
 	var j *job
 	if q != nil {
@@ -92,7 +92,7 @@ func (b *Batch) check(q *queue, name []byte, n *commands.NewJob, o *commands.Add
 		}
 	}
 	due := b.due(n.Due)
-	if err := b.checkDue(n.Due, due, set.MaxDelay); err != "" {
+	if err := b.checkDue(n.Due, due, name, set.MaxDelay); err != "" {
 		return nil, err
 	}
 	if o.ExpireAt != 0 && o.ExpireAt <= b.now.shown(due) {
@@ -102,8 +102,8 @@ func (b *Batch) check(q *queue, name []byte, n *commands.NewJob, o *commands.Add
 	if int64(len(n.Payload)) > set.MaxPayload {
 		return nil, commands.Error(fmt.Sprintf("TOOBIG the payload has %d bytes, queue %s takes %d (max-payload)", len(n.Payload), quote(name), set.MaxPayload))
 	}
-	if q != nil && q.InUntil > b.now.Progress {
-		return nil, commands.Error(fmt.Sprintf("PAUSED queue %s takes no jobs: DQRESUME it, or try later", quote(name)))
+	if q != nil && b.now.before(q.InUntil) {
+		return nil, commands.Error(fmt.Sprintf("PAUSED queue %s takes no jobs: DQRESUME it with IN or ALL, or try later", quote(name)))
 	}
 	if j != nil {
 		switch o.Cond {
@@ -128,18 +128,26 @@ func (b *Batch) check(q *queue, name []byte, n *commands.NewJob, o *commands.Add
 		return commands.Null{}, ""
 	}
 	if o.MaxLen > 0 && live+fresh > o.MaxLen {
-		return nil, full(name, live, fresh, o.MaxLen, "MAXLEN")
+		return nil, queueFull(name, live, fresh, o.MaxLen, "MAXLEN")
 	}
 	if set.MaxLen > 0 && live+fresh > set.MaxLen {
-		return nil, full(name, live, fresh, set.MaxLen, "max-len")
+		return nil, queueFull(name, live, fresh, set.MaxLen, "max-len")
 	}
-	if q == nil && b.limit.MaxQueues > 0 && b.number >= b.limit.MaxQueues {
-		return nil, commands.Error(fmt.Sprintf("ERR there are %d queues already, the most that this server keeps: drop one first", b.number))
+	if q == nil {
+		return nil, b.roomForQueue()
 	}
 	return nil, ""
 }
 
-func full(name []byte, live, fresh, limit int64, what string) commands.Error {
+// roomForQueue refuses one queue too many.
+func (b *Batch) roomForQueue() commands.Error {
+	if b.limit.MaxQueues > 0 && b.number >= b.limit.MaxQueues {
+		return commands.Error(fmt.Sprintf("ERR there are %d queues already, the most that this server keeps: drop one first", b.number))
+	}
+	return ""
+}
+
+func queueFull(name []byte, live, fresh, limit int64, what string) commands.Error {
 	return commands.Error(fmt.Sprintf("QUEUEFULL queue %s holds %d live jobs, %d more would exceed %s %d: try later", quote(name), live, fresh, what, limit))
 }
 
@@ -156,13 +164,13 @@ func (b *Batch) due(d commands.Due) record.Instant {
 }
 
 // checkDue refuses a due time too far ahead: the global limit, or the queue's.
-func (b *Batch) checkDue(asked commands.Due, due record.Instant, maxDelay int64) commands.Error {
-	limit, what := b.limit.MaxAhead, "100 years"
+func (b *Batch) checkDue(asked commands.Due, due record.Instant, name []byte, maxDelay int64) commands.Error {
+	limit, ahead := b.limit.MaxAhead, "100 years ahead"
 	if maxDelay > 0 && maxDelay < limit {
-		limit, what = maxDelay, time.Duration(maxDelay).String()+" (max-delay)"
+		limit, ahead = maxDelay, fmt.Sprintf("%d ms ahead (max-delay of queue %s)", commands.MsUp(maxDelay), quote(name))
 	}
 	if asked.Kind != commands.DueNone && due.Ns-b.now.In(due.Domain) > limit {
-		return commands.Error(fmt.Sprintf("BADTIME due time %d ms is more than %s ahead", commands.MsUp(b.now.shown(due)), what))
+		return commands.Error(fmt.Sprintf("BADTIME due time %d ms is more than %s", commands.MsUp(b.now.shown(due)), ahead))
 	}
 	return ""
 }
@@ -214,7 +222,7 @@ func (b *Batch) accept(q *queue, n *commands.NewJob, o *commands.AddOptions) com
 		b.forget(q, id)
 	}
 	if n.Digest != (record.Digest{}) {
-		rec.Idem, rec.IdemAt = n.Digest, b.now.Progress
+		rec.Idem, rec.IdemUntil = n.Digest, b.now.Progress+q.set.IdemMemory
 	}
 	if j != nil { // UPSERT, XX
 		rec.Token = j.is.Token

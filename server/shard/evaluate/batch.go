@@ -58,13 +58,17 @@ type Memory struct {
 	Windows [2]*dispatch.Window
 	Heads   *dispatch.Heads
 	Waiters *dispatch.Waiters
+	Looks   *dispatch.Looks
+	Holders *dispatch.Holders
 
-	queues  map[string]*queue
-	byNum   map[uint32]*queue
-	totals  record.Queue
-	number  int64    // of queues
-	want    []*queue // with a waiter, and with a job that became ready
-	scratch scratch  // of the batch under evaluation
+	defaults *record.Settings // of all queues; nil = not loaded yet
+	all      record.Own       // what was changed of them
+	queues   map[string]*queue
+	byNum    map[uint32]*queue
+	totals   record.Queue
+	number   int64    // of queues
+	want     []*queue // with a waiter, and with a job that became ready
+	scratch  scratch  // of the batch under evaluation
 	overlay
 	begun     uint64          // batches so far; the newest one's number
 	sealed    uint64          // the newest batch that was sealed
@@ -72,6 +76,7 @@ type Memory struct {
 	known     *dispatch.Known // nil = not built yet: any id may exist
 	building  bool            // a new one is being filled
 	learned   []uint64        // what became live since, for the new one
+	trims     trims
 	// sweepAt is when the next IDEM memories may be swept, progress ns.
 	sweepAt int64
 }
@@ -79,11 +84,12 @@ type Memory struct {
 // queue is a queue's registry entry and settings in memory.
 type queue struct {
 	record.Queue
-	set       record.Settings
-	touched   bool  // by the batch
-	created   bool  // by the batch
-	idemUntil int64 // no IDEM memory of an ended job lasts beyond it, progress ns
-	wanted    bool  // a job became ready since the waiters were last served
+	own     record.Own
+	set     *record.Settings // those that count
+	touched bool             // by the batch
+	created bool             // by the batch
+	wanted  bool             // its waiters are to be served
+	over    bool             // it is to be trimmed
 }
 
 // maxCachedQueues bounds the queues in memory; beyond it the cache starts anew at a boundary.
@@ -97,6 +103,8 @@ func NewMemory(store Store, applied record.Applied, totals record.Queue, n int64
 		Applied: applied,
 		Heads:   dispatch.NewHeads(),
 		Waiters: dispatch.NewWaiters(applied.Time),
+		Looks:   dispatch.NewLooks(),
+		Holders: dispatch.NewHolders(),
 		totals:  totals,
 		number:  n,
 		queues:  map[string]*queue{},
@@ -140,6 +148,8 @@ type Batch struct {
 	now    Now
 	limit  Limits
 	Report Report
+	// From is the connection whose request is evaluated, for on-disconnect.
+	From any
 	// Replied is about how many bytes the replies so far take, as far as they carry payloads.
 	Replied int
 }
@@ -200,7 +210,7 @@ type Limits struct {
 	// WindowBytes bounds what is kept in memory of jobs that are shown in an order
 	// that the store does not have.
 	WindowBytes int
-	// Queue are the settings of a queue that has none of its own.
+	// Queue are the settings of all queues until somebody changes them.
 	Queue record.Settings
 }
 
@@ -259,6 +269,9 @@ func (m *Memory) NewBatch(now Now, limit Limits) *Batch {
 	m.begun++
 	m.jobs.turn(limit.HotRecords, m.begun, m.committed)
 	m.scratch.reset()
+	if m.defaults == nil {
+		m.loadDefaults(&limit.Queue)
+	}
 	b := &Batch{Memory: m, scratch: &m.scratch, now: now, limit: limit}
 	if !m.Flying() {
 		m.overlay.dead, m.overlay.died, m.overlay.idem = map[uint64]*job{}, map[string][]*job{}, map[string]*idem{}
@@ -353,14 +366,15 @@ func (b *Batch) load(n uint32) *queue {
 	}
 	rec, err := record.DecodeQueue(n, v)
 	corrupt(err)
-	q := &queue{Queue: *rec, set: b.limit.Queue}
+	q := &queue{Queue: *rec}
 	b.key = record.AppendSettingsKey(b.key[:0], n)
 	if v, ok := b.Store.Get(b.key); ok {
-		s, err := record.DecodeSettings(v)
+		own, err := record.DecodeOwn(v)
 		corrupt(err)
-		q.set = *s
+		q.own = *own
 	}
-	q.idemUntil = b.now.Progress + q.set.IdemMemory
+	b.useSettings(q)
+	b.markOver(q)
 	b.byNum[n] = q
 	b.queues[string(q.Name)] = q
 	return q
@@ -372,7 +386,7 @@ func (b *Batch) create(name []byte) *queue {
 	if q != nil {
 		return q
 	}
-	q = &queue{Queue: record.Queue{Number: b.Applied.NextQueue, Name: append([]byte(nil), name...)}, set: b.limit.Queue}
+	q = &queue{Queue: record.Queue{Number: b.Applied.NextQueue, Name: append([]byte(nil), name...)}, set: b.defaults}
 	q.created = true
 	b.Applied.NextQueue++
 	b.number++
@@ -500,6 +514,9 @@ func (b *Batch) change(j *job, rec *record.Job) {
 		b.count(j.q, old, -1)
 	}
 	j.is = rec
+	if old != nil && old.State == record.Leased && (rec == nil || rec.State != record.Leased) {
+		b.leaseEnded(j.q, old)
+	}
 	if rec == nil {
 		return
 	}
@@ -511,9 +528,8 @@ func (b *Batch) change(j *job, rec *record.Job) {
 		b.Heads.Add(j.q.Number, readyItem(rec), false)
 	}
 	b.count(j.q, rec, 1)
-	if rec.State == record.Ready && !j.q.wanted && b.Waiters.Waiting(string(j.q.Name)) > 0 {
-		j.q.wanted = true
-		b.want = append(b.want, j.q)
+	if rec.State == record.Ready {
+		b.wants(j.q)
 	}
 	if rec.Wake.Ns != 0 && (old == nil || old.Wake != rec.Wake || old.Seq != rec.Seq) {
 		b.Windows[rec.Wake.Domain].Add(dispatch.Hint{

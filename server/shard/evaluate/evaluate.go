@@ -48,6 +48,16 @@ func (b *Batch) evaluate(r commands.Request) commands.Reply {
 		return b.stats(r)
 	case *commands.Usage:
 		return b.usage(r)
+	case *commands.SetConfig:
+		return b.setConfig(r)
+	case *commands.GetConfig:
+		return b.getConfig(r)
+	case *commands.ResetConfig:
+		return b.resetConfig(r)
+	case *commands.Pause:
+		return b.pause(r)
+	case *commands.Resume:
+		return b.resume(r)
 	}
 	return commands.Error(fmt.Sprintf("ERR internal error: no evaluation for %T", r))
 }
@@ -75,10 +85,15 @@ const placesPerWait = 64
 
 // Park makes a pop that found nothing wait for its block time.
 func (b *Batch) Park(r *commands.Pop, call any) *dispatch.Waiter {
-	w := &dispatch.Waiter{Pop: r, Call: call, Deadline: b.now.Progress + r.Block}
+	w := &dispatch.Waiter{Pop: r, Call: call, Client: b.From, Deadline: b.now.Progress + r.Block}
 	for _, name := range r.Queues {
 		w.Queues = append(w.Queues, string(name))
 	}
 	b.Waiters.Add(w)
+	for _, name := range r.Queues {
+		if q := b.queueNamed(name); q != nil {
+			b.wants(q) // if it has ready jobs, it is held back: somebody must look again
+		}
+	}
 	return w
 }

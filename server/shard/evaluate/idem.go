@@ -15,11 +15,10 @@ func (b *Batch) remember(q *queue, rec *record.Job) {
 	if rec.State == record.Dead || rec.Idem == (record.Digest{}) {
 		return
 	}
-	until := rec.IdemAt + q.set.IdemMemory
-	if until <= b.now.Progress {
+	if rec.IdemUntil <= b.now.Progress {
 		return
 	}
-	b.setIdem(q, rec.ID, &record.Idem{Digest: rec.Idem, Until: until})
+	b.setIdem(q, rec.ID, &record.Idem{Digest: rec.Idem, Until: rec.IdemUntil})
 }
 
 // forget makes the id forget its IDEM request: a cancel, purge, drop, UPSERT or XX took effect.
@@ -37,7 +36,7 @@ type idem struct {
 
 // memory returns the valid IDEM memory of the id's ended jobs, or nil.
 func (b *Batch) memory(q *queue, id []byte) *record.Idem {
-	if q.idemUntil <= b.now.Progress {
+	if q.IdemUntil <= b.now.Progress {
 		return nil
 	}
 	m := b.idemAt(record.AppendIdemKey(nil, q.Number, id))
@@ -71,7 +70,8 @@ func (b *Batch) setIdem(q *queue, id []byte, is *record.Idem) {
 	}
 	m.is = is
 	if is != nil {
-		q.idemUntil = max(q.idemUntil, is.Until)
+		q.IdemUntil = max(q.IdemUntil, is.Until)
+		b.touch(q)
 		b.sweepAt = min(b.sweepAt, is.Until+sweepEvery)
 	}
 	b.bytes += 64 + len(id)

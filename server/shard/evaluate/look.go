@@ -253,19 +253,6 @@ func fill(s *commands.QueueStats, q *record.Queue) {
 	s.Expired, s.Cancelled, s.Purged, s.Pruned, s.LeaseTimeouts = q.Expired, q.Cancelled, q.Purged, q.Pruned, q.LeaseTimeouts
 }
 
-func (b *Batch) paused(q *queue) string {
-	in, out := q.InUntil > b.now.Progress, q.OutUntil > b.now.Progress
-	switch {
-	case in && out:
-		return "all"
-	case in:
-		return "in"
-	case out:
-		return "out"
-	}
-	return "none"
-}
-
 // queueAges sets the age of the oldest ready job and the next due time of a
 // queue. The ready index is by priority first, so each priority is looked at once.
 func (b *Batch) queueAges(s *commands.QueueStats, q *queue) {

@@ -16,10 +16,10 @@ func (b *Batch) pop(r *commands.Pop) commands.Reply {
 	b.readAhead(r)
 	for _, name := range r.Queues {
 		q := b.queueNamed(name)
-		if q == nil || q.OutUntil > b.now.Progress {
+		if q == nil || !b.open(q) {
 			continue
 		}
-		for len(out.Jobs) < r.Count {
+		for len(out.Jobs) < r.Count && b.open(q) {
 			j := b.first(q, len(out.Jobs) > 0)
 			if j == nil {
 				break
@@ -55,12 +55,15 @@ func (b *Batch) readAhead(r *commands.Pop) {
 	left := int64(r.Count)
 	for _, name := range r.Queues {
 		q := b.queueNamed(name)
-		if q == nil || q.OutUntil > b.now.Progress || q.Ready == 0 {
+		if q == nil || q.Ready == 0 || !b.open(q) {
 			continue
 		}
 		if b.Heads.Short(q.Number, r.Count) {
 			b.needBoundary()
 			b.refill(q)
+		}
+		if q.set.Rate > 0 || q.set.MaxInflight > 0 {
+			continue // it may give less than it has
 		}
 		if left -= q.Ready; left <= 0 {
 			return
@@ -71,6 +74,7 @@ func (b *Batch) readAhead(r *commands.Pop) {
 // deliver hands a ready job out: leases it, or ends it with NOACK.
 func (b *Batch) deliver(j *job, body *record.Body, r *commands.Pop) commands.Delivery {
 	due := b.now.shown(j.is.Due)
+	b.spend(j.q)
 	if r.NoAck {
 		rec := j.edit()
 		b.delivered(j, rec)
@@ -90,6 +94,7 @@ func (b *Batch) deliver(j *job, body *record.Body, r *commands.Pop) commands.Del
 		lease = j.q.set.Lease
 	}
 	b.lease(j, min(lease, j.q.set.LeaseMax), r.Worker)
+	b.hold(j)
 	return b.delivery(j, j.is, body, due)
 }
 
@@ -111,7 +116,7 @@ func (b *Batch) checkPop(r *commands.Pop) commands.Error {
 	if r.CutLease || r.Lease == 0 {
 		return ""
 	}
-	limit := b.limit.Queue.LeaseMax
+	limit := b.defaults.LeaseMax
 	if q := b.queueNamed(r.Queues[0]); q != nil {
 		limit = q.set.LeaseMax
 	}
@@ -185,10 +190,27 @@ func (b *Batch) Undelivered(name, id []byte, token uint64) {
 		return
 	}
 	j := b.find(q, id)
-	if j == nil || j.is.State != record.Leased || j.is.Token != token {
+	if j == nil {
+		j = b.findDead(q, id)
+	}
+	if j == nil || j.is.Token != token {
 		return
 	}
-	rec := j.edit()
+	var rec *record.Job
+	switch {
+	case j.is.State == record.Leased:
+		rec = j.edit()
+	case j.is.TokenState != record.TokenRanOut:
+		return
+	// The lease ran out before it was known that nobody had got it.
+	case j.is.State == record.Dead:
+		rec = b.revive(j)
+	default:
+		rec = j.edit()
+		if !b.now.reached(rec.Due) {
+			rec.Due = record.Instant{Domain: record.Progress, Ns: b.now.Progress}
+		}
+	}
 	rec.Attempt--
 	rec.TokenState = record.TokenStale
 	if b.now.passed(rec.Expire) {
@@ -217,12 +239,14 @@ func (b *Batch) ServeWaiters(alive func(*dispatch.Waiter) bool, answer func(*dis
 				b.Waiters.Remove(w)
 				continue
 			}
+			b.From = w.Client
 			reply, again := b.tryPop(w.Pop)
 			if again {
 				return true
 			}
 			if reply == nil {
-				break // paused
+				b.lookAgain(q)
+				break
 			}
 			b.Waiters.Remove(w)
 			answer(w, reply)

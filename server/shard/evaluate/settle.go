@@ -58,7 +58,7 @@ func (b *Batch) nack(r *commands.Nack) commands.Reply {
 		return commands.Done // a repetition changes nothing
 	}
 	due := b.due(r.Due)
-	if err := b.checkDue(r.Due, due, q.set.MaxDelay); err != "" {
+	if err := b.checkDue(r.Due, due, q.Name, q.set.MaxDelay); err != "" {
 		return err
 	}
 	return b.giveBack(j, r, due)
@@ -128,6 +128,7 @@ func (b *Batch) extend(r *commands.Extend) commands.Reply {
 		rec := j.edit()
 		rec.Wake.Ns = b.now.Progress + r.Lease
 		b.change(j, rec)
+		b.Holders.Extended(rec.Token, b.From)
 		return commands.Done
 	}
 	if !r.Codes {
@@ -166,7 +167,7 @@ func (b *Batch) reschedule(r *commands.Reschedule) commands.Reply {
 		return commands.NoSuchJob
 	}
 	due := b.due(r.Due)
-	if err := b.checkDue(r.Due, due, q.set.MaxDelay); err != "" {
+	if err := b.checkDue(r.Due, due, q.Name, q.set.MaxDelay); err != "" {
 		return err
 	}
 	if r.HasPayload && int64(len(r.Payload)) > q.set.MaxPayload {

@@ -103,6 +103,7 @@ func (b *Batch) die(j *job, rec *record.Job, cause record.Cause) {
 	b.died[k] = append(b.died[k], j)
 	b.dead[rec.Seq] = j
 	b.change(j, rec)
+	b.markOver(j.q)
 }
 
 // revive makes a dead job live again under its id, which must be free. The
@@ -162,7 +163,7 @@ func maxAttempts(q *queue, rec *record.Job) int32 {
 	if rec.MaxAttempts >= 0 {
 		return rec.MaxAttempts
 	}
-	return q.set.Attempts
+	return int32(q.set.Attempts)
 }
 
 func (b *Batch) usedUp(j *job, rec *record.Job) bool {
