@@ -51,7 +51,6 @@ OK
 	},
 }
 
-
 func configRow(name string, arity int, flag, category, summary string, parse func([][]byte, *Limits) (Request, error), args ...Arg) *Command {
 	k := kind{"delay", []string{flag}, []string{category, "@slow", "@dq-admin"}}
 	c := k.row(name, arity, summary, parse, append([]Arg{argQueue}, args...)...)

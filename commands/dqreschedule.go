@@ -1,7 +1,7 @@
 package commands
 
 var dqreschedule = Command{
-	Name: "dqreschedule", Arity: -4, Flags: []string{"write", "denyoom", "fast"},
+	Name: "dqreschedule", Arity: -4, Flags: []string{"write", "fast"},
 	FirstKey: 1, LastKey: 1, Step: 1,
 	Categories: []string{"@write", "@fast", "@dq-produce"},
 	Group:      "delay", Since: "1.0.0", Complexity: "O(log N) with N jobs in the queue",

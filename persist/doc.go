@@ -7,6 +7,11 @@
 //	walmarker.go  what the check goes by: the newest file's name, and a witness in each record
 //	recent.go     the log's cache of recent entries
 //	fault.go      what happens when a write or a sync fails: the process ends
+//	loud.go       which errors of the system count as such, and where they are heard
+//	pause.go      merges of tables that find no room wait
+//	ballast.go    a file that holds disk space, for a full disk
+//	readonly.go   looking at a folder without changing it
+//	tables.go     every block of a store's tables against its checksum
 //	files.go      file systems, permissions, locks, small files written whole
 //	verify.go     Verify: the whole-store check
 //	record/       keys and values; pure

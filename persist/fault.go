@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -28,6 +29,10 @@ type fault struct {
 	dir    string // of the store
 	hook   func(error)
 	failed chan struct{} // closed by the first fault
+	// returned is closed when the hook has returned, which in production it does not:
+	// nobody goes on with a fault while the process ends.
+	returned chan struct{}
+	merges   merges
 
 	mu  sync.Mutex // guards err
 	err error
@@ -37,7 +42,13 @@ func newFault(dir string, hook func(error)) *fault {
 	if hook == nil {
 		hook = ExitOnFault
 	}
-	return &fault{dir: dir, hook: hook, failed: make(chan struct{})}
+	return &fault{dir: dir, hook: hook, failed: make(chan struct{}), returned: make(chan struct{}), merges: merges{stop: make(chan struct{})}}
+}
+
+// close closes a store's database, which waits for its merges, without their pause.
+func (f *fault) close(db *pebble.DB) error {
+	close(f.merges.stop)
+	return db.Close()
 }
 
 // fail reports a fault and returns the first one.
@@ -55,7 +66,9 @@ func (f *fault) fail(err error) error {
 	f.mu.Unlock()
 	if first {
 		f.hook(err)
+		close(f.returned)
 	}
+	<-f.returned
 	return err
 }
 
@@ -63,6 +76,7 @@ func (f *fault) fail(err error) error {
 func (f *fault) check() error {
 	select {
 	case <-f.failed:
+		<-f.returned
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return f.err
@@ -77,6 +91,9 @@ type pebbleLogger struct {
 	name  string
 	fault *fault
 	log   *slog.Logger
+
+	mu     sync.Mutex // guards merged
+	merged error      // of the last merge of tables that found no room
 }
 
 func (l *pebbleLogger) Infof(format string, args ...any) {} // compactions and flushes; see Metrics
@@ -95,12 +112,29 @@ func (l *pebbleLogger) Fatalf(format string, args ...any) {
 	l.fault.fail(err)
 }
 
-// listener ends the process on background errors too: Pebble would retry them for
-// ever, and at once. On a full disk that is a loop in which the node hangs but
-// seems to live.
+// listener ends the process on background errors too: Pebble would retry a flush
+// for ever, and at once. On a full disk that is a loop in which the node hangs but
+// seems to live. A merge of tables that finds no room is another matter: it leaves
+// everything as it was, removes what it has written, and is tried again after a
+// pause. Meanwhile acks and cancels can be logged.
 func (l *pebbleLogger) listener() *pebble.EventListener {
 	return &pebble.EventListener{
+		CompactionEnd: func(info pebble.CompactionInfo) {
+			if vfs.IsNoSpaceError(info.Err) {
+				l.mu.Lock()
+				l.merged = info.Err
+				l.mu.Unlock()
+			}
+		},
 		BackgroundError: func(err error) {
+			l.mu.Lock()
+			merge := l.merged != nil && errors.Is(err, l.merged)
+			l.mu.Unlock()
+			if merge {
+				l.fault.merges.pause()
+				l.log.Warn("no room on the disk to merge tables; it is tried again later", "in", mergePause, "store", l.name, "error", err)
+				return
+			}
 			l.fault.fail(fmt.Errorf("%s: background error: %w", l.name, err))
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {

@@ -17,6 +17,9 @@ type FS = vfs.FS
 // folders 0700, whatever the process's umask is.
 func DiskFS() FS { return privateFS{vfs.Default} }
 
+// PlainFS returns the operating system's file system as it is: for looking.
+func PlainFS() FS { return vfs.Default }
+
 // MemFS returns an empty file system in memory.
 func MemFS() FS { return vfs.NewMem() }
 
@@ -92,12 +95,15 @@ func (o orderedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error
 // ErrLocked is wrapped when another process (or this one) has the folder open.
 var ErrLocked = errors.New("the folder is in use: another process has it open; only one may")
 
+// lockName is the file in a folder that is locked while a process has it open.
+const lockName = "LOCK"
+
 // LockFolder creates the folder if need be and takes its lock.
 func LockFolder(fs FS, dir string) (io.Closer, error) {
 	if err := fs.MkdirAll(dir, folderMode); err != nil {
 		return nil, fmt.Errorf("creating %s: %w", dir, err)
 	}
-	l, err := fs.Lock(fs.PathJoin(dir, "LOCK"))
+	l, err := fs.Lock(fs.PathJoin(dir, lockName))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w (%v)", dir, ErrLocked, err)
 	}

@@ -24,6 +24,7 @@ type LogOptions struct {
 	MemTableSize uint64 // bytes; 0 = 16 MiB. Small, so that WAL files are soon recycled
 	Recent       int    // bytes of recent entries kept in memory; 0 = 4 MiB
 	MustExist    bool   // refuse a missing store instead of creating it
+	ReadOnly     bool   // change nothing on disk; FS must be a ReadOnlyFS, and the store must exist
 	// WarmUp writes so much after the start that all later WAL files are recycled
 	// ones: overwriting allocated blocks costs half of what appending does. It takes
 	// 7 memtables of disk writes in the background, and is left out when the disk is
@@ -91,6 +92,7 @@ func OpenLog(dir string, shard uint32, o LogOptions) (*Log, error) {
 		FlushDelayDeleteRange:       10 * time.Second,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
 		ErrorIfNotExists:            o.MustExist,
+		ReadOnly:                    o.ReadOnly,
 		Logger:                      logger,
 		EventListener:               logger.listener(),
 	}
@@ -99,14 +101,14 @@ func OpenLog(dir string, shard uint32, o LogOptions) (*Log, error) {
 	}
 	opt.EventListener.WALCreated = l.walCreated
 	var err error
-	if l.witness.marker, err = checkWAL(o.FS, dir); err != nil {
+	if l.witness.marker, err = checkWAL(o.FS, dir, o.MustExist); err != nil {
 		return nil, fmt.Errorf("opening the log store: %s: %w", dir, err)
 	}
 	if l.db, err = openPebble(dir, opt, l.fault); err != nil {
 		return nil, fmt.Errorf("opening the log store: %w", err)
 	}
 	if err = l.load(); err != nil {
-		l.db.Close()
+		l.fault.close(l.db)
 		return nil, fmt.Errorf("opening the log store: %s: %w", dir, err)
 	}
 	if o.WarmUp {
@@ -501,5 +503,5 @@ func (l *Log) Close() error {
 	l.closed = true
 	close(l.stop)
 	l.running.Wait()
-	return l.db.Close()
+	return l.fault.close(l.db)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -39,7 +40,9 @@ type StateOptions struct {
 	FS           FS           // nil = DiskFS
 	Cache        int64        // bytes of block cache; 0 = 128 MiB
 	MemTableSize uint64       // bytes; 0 = 64 MiB
+	MaxFiles     int          // tables held open; 0 = 4096
 	MustExist    bool         // refuse a missing store instead of creating it
+	ReadOnly     bool         // change nothing on disk; FS must be a ReadOnlyFS, and the store must exist
 	Fatal        func(error)  // called at the first failed write; must not return. nil = exit
 	Logger       *slog.Logger // nil = discard
 }
@@ -54,6 +57,9 @@ func (o *StateOptions) defaults() {
 	if o.MemTableSize == 0 {
 		o.MemTableSize = 64 << 20
 	}
+	if o.MaxFiles == 0 {
+		o.MaxFiles = 4096
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -63,14 +69,16 @@ func (o *StateOptions) defaults() {
 // the Raft log is that. After a crash it holds a prefix of the committed batches.
 // It is safe for concurrent use.
 type State struct {
-	db    *pebble.DB
-	fault *fault
+	db       *pebble.DB
+	fs       FS
+	fault    *fault
+	readOnly bool
 }
 
 // OpenState opens the state store in a folder, or creates it.
 func OpenState(dir string, o StateOptions) (*State, error) {
 	o.defaults()
-	s := &State{fault: newFault(dir, o.Fatal)}
+	s := &State{fs: o.FS, fault: newFault(dir, o.Fatal), readOnly: o.ReadOnly}
 	logger := &pebbleLogger{name: "state " + dir, fault: s.fault, log: o.Logger}
 	opt := &pebble.Options{
 		FS:                          o.FS,
@@ -82,9 +90,10 @@ func OpenState(dir string, o StateOptions) (*State, error) {
 		L0CompactionThreshold:       8, // each merge into the next level rewrites it: merge more at a time
 		L0StopWritesThreshold:       32,
 		LBaseMaxBytes:               256 << 20,
-		MaxOpenFiles:                4096,
+		MaxOpenFiles:                o.MaxFiles,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 		ErrorIfNotExists:            o.MustExist,
+		ReadOnly:                    o.ReadOnly,
 		Logger:                      logger,
 		EventListener:               logger.listener(),
 	}
@@ -108,31 +117,40 @@ func openPebble(dir string, opt *pebble.Options, f *fault) (*pebble.DB, error) {
 			return nil, fmt.Errorf("%s: %w", dir, ErrMissing)
 		}
 	}
-	if err := opt.FS.MkdirAll(dir, folderMode); err != nil {
-		return nil, fmt.Errorf("creating %s: %w", dir, err)
+	if !opt.ReadOnly {
+		if err := opt.FS.MkdirAll(dir, folderMode); err != nil {
+			return nil, fmt.Errorf("creating %s: %w", dir, err)
+		}
 	}
 	lock, err := pebble.LockDirectory(dir, opt.FS)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w (%v)", dir, ErrLocked, err)
 	}
 	opt.Lock = lock
-	opt.FS = orderedFS{opt.FS}
+	opt.FS = loudFS{mergesFS{orderedFS{opt.FS}, &f.merges}, f}
 	db, err := pebble.Open(dir, opt)
+	if err != nil && !ofSystem(err) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
 	if err == nil && f.check() != nil {
-		db.Close()
+		f.close(db)
 		err = f.check()
 	}
 	// The database keeps the lock referenced until it is closed.
 	if cerr := lock.Close(); err == nil {
 		err = cerr
 	}
-	if pebble.IsCorruptionError(err) {
-		err = fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	return db, nil
+}
+
+// ofSystem says that an error is the operating system's, about more than a file
+// that is missing: the files may be as they should.
+func ofSystem(err error) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno) && errno != syscall.ENOENT
 }
 
 // Get returns the value of a key, as a copy that the caller owns.
@@ -191,9 +209,11 @@ func (s *State) Checkpoint(dir string) error {
 }
 
 // Close flushes and closes the store.
-func (s *State) Close() error {
-	err := s.Flush()
-	if cerr := s.db.Close(); err == nil {
+func (s *State) Close() (err error) {
+	if !s.readOnly {
+		err = s.Flush()
+	}
+	if cerr := s.fault.close(s.db); err == nil {
 		err = cerr
 	}
 	return err

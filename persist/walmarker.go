@@ -41,8 +41,7 @@ func (m *walMarker) encode() []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// readWALMarker reads the marker; ok is false if there is none: a log without one
-// has not been opened by a program that writes it.
+// readWALMarker reads the marker; ok is false if there is none, as in a new store.
 func readWALMarker(fs FS, dir string) (m walMarker, ok bool, err error) {
 	b, err := ReadFile(fs, dir, walMarkerName)
 	if errors.Is(err, os.ErrNotExist) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // Pebble takes the first invalid chunk of its newest write-ahead file for the
@@ -51,9 +53,14 @@ func (k walKind) begins() bool { return k == walFull || k == walFirst }
 func (k walKind) ends() bool { return k == walFull || k == walLast }
 
 // checkWAL refuses a folder in which the newest write-ahead file is missing, or
-// lacks what was synced. The files before it ended cleanly, which Pebble checks.
-func checkWAL(fs FS, dir string) (walMarker, error) {
+// lacks what was synced. A store that must exist has a marker that names the file. The files before it ended cleanly, which Pebble checks.
+func checkWAL(fs FS, dir string, mustExist bool) (walMarker, error) {
 	m, ok, err := readWALMarker(fs, dir)
+	if err == nil && !ok && mustExist {
+		if desc, err := pebble.Peek(dir, fs); err == nil && desc.Exists {
+			return m, fmt.Errorf("file %s: %w: it is missing", walMarkerName, ErrDamaged)
+		}
+	}
 	if err != nil || !ok || m.file == 0 {
 		return m, err
 	}

@@ -63,16 +63,25 @@ func (f *folder) prepare(o *Options) error {
 	if !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("reading %s: %w", f.fs.PathJoin(f.dir, formatName), err)
 	}
+	if _, err := f.unfinished(); err != nil {
+		return err
+	}
+	return f.create(o)
+}
+
+// unfinished reports that a folder without FORMAT is empty, or one whose first
+// start was interrupted: nothing was ever stored in it.
+func (f *folder) unfinished() (bool, error) {
 	names, err := f.fs.List(f.dir)
 	if err != nil {
-		return err
+		return false, err
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "LOCK" || strings.HasSuffix(n, ".tmp") })
 	if len(names) > 0 && !slices.Contains(names, incompleteName) {
-		return refusef(f.dir, "it has no file FORMAT but holds %s",
+		return false, refusef(f.dir, "it has no file FORMAT but holds %s",
 			"use an empty folder, or put the file back", strings.Join(names, ", "))
 	}
-	return f.create(o)
+	return true, nil
 }
 
 func (f *folder) checkFormat(content []byte) error {

@@ -43,6 +43,7 @@ type Options struct {
 	// Sizes of the stores, in bytes; 0 = the defaults of package persist.
 	StateCache, LogRecent      int64
 	StateMemTable, LogMemTable uint64
+	StateFiles                 int  // tables held open; 0 = the default of package persist
 	NoWarmUp                   bool // leave out the log's warm-up, see persist.LogOptions
 
 	// Tests of the tests break these; nil = the real ones.
@@ -87,7 +88,7 @@ func (o *Options) logOptions(existing bool) persist.LogOptions {
 
 func (o *Options) stateOptions(existing bool) persist.StateOptions {
 	return persist.StateOptions{
-		FS: o.FS, Cache: o.StateCache, MemTableSize: o.StateMemTable, MustExist: existing, Fatal: o.Fatal, Logger: o.Logger,
+		FS: o.FS, Cache: o.StateCache, MemTableSize: o.StateMemTable, MaxFiles: o.StateFiles, MustExist: existing, Fatal: o.Fatal, Logger: o.Logger,
 	}
 }
 

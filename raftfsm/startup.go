@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/raft"
 
@@ -13,9 +14,10 @@ import (
 // ErrRefused is wrapped by every refusal to start on what the folder holds.
 var ErrRefused = errors.New("refusing to start")
 
-// refusef explains a refusal: which folder, what is wrong, what to do.
+// refusef explains a refusal in one line: which folder, what is wrong, what to do.
 func refusef(dir, what, todo string, args ...any) error {
-	return fmt.Errorf("%w on folder %s: %s; %s", ErrRefused, dir, fmt.Sprintf(what, args...), todo)
+	what = strings.ReplaceAll(fmt.Sprintf(what, args...), "\n", ", ")
+	return fmt.Errorf("%w on folder %s: %s; %s", ErrRefused, dir, what, todo)
 }
 
 const (

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"strings"
 	"testing"
@@ -137,6 +138,9 @@ func TestStartupRefusals(t *testing.T) {
 		{"marker of the WAL damaged", "NEWEST-WAL: damaged", func(t *testing.T, fs, _ persist.FS, o *Options) {
 			rewrite(t, fs, find(t, fs, logDir, "NEWEST-WAL"), flip(middle))
 		}},
+		{"marker of the WAL missing", "NEWEST-WAL: damaged: it is missing", func(t *testing.T, fs, _ persist.FS, o *Options) {
+			must(fs.Remove(find(t, fs, logDir, "NEWEST-WAL")))
+		}},
 		{"state missing", "the store is missing", func(t *testing.T, fs, _ persist.FS, o *Options) {
 			must(fs.RemoveAll(stateDir))
 		}},
@@ -259,8 +263,10 @@ func damageLogEntry(t *testing.T, fs persist.FS, dir string, index uint64) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// It names a write-ahead file that is in a table now.
-	if err := fs.Remove(fs.PathJoin(dir, "NEWEST-WAL")); err != nil {
+	// It names a write-ahead file that is in a table now: let it name none.
+	marker := append([]byte("dqd-wal1"), make([]byte, 4*8)...)
+	marker = binary.BigEndian.AppendUint32(marker, crc32.Checksum(marker, castagnoli))
+	if err := persist.WriteFile(fs, dir, "NEWEST-WAL", marker); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -44,6 +44,7 @@ var settings = slices.Concat([]setting{
 	{name: "maxmemory", value: func(o *Options) string { return strconv.FormatInt(o.Memory, 10) }},
 	{name: "maxmemory-clients", value: func(o *Options) string { return strconv.FormatInt(o.ClientBuffers, 10) }, set: setClientBuffers},
 	{name: "maxmemory-policy", value: constant("noeviction")},
+	{name: "min-disk-free", value: func(o *Options) string { return o.Guard.MinFree().String() }},
 	{name: "notify-keyspace-events", value: constant("")},
 	{name: "output-pause", value: func(o *Options) string { return strconv.Itoa(o.OutputPause) }},
 	{name: "pending-bytes", value: func(o *Options) string { return strconv.Itoa(o.PendingBytes) }},

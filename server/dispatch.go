@@ -155,6 +155,11 @@ func (c *conn) call(row *commands.Command, request commands.Request, args [][]by
 		c.add(entry{reply: errLoading, row: c.srv.rows[row], done: true, last: true})
 		return waitNothing, true
 	}
+	if row.Has("denyoom") {
+		if refused := c.srv.opts.Guard.Refuse(); refused != "" {
+			return waitNothing, c.answer(row, refused)
+		}
+	}
 	pop, isPop := request.(*commands.Pop)
 	if isPop && c.eof {
 		return waitNothing, true

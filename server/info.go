@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dqd/commands"
+	"dqd/server/guard"
 	"dqd/server/shard"
 )
 
@@ -42,6 +43,7 @@ var sections = []section{
 	{name: "dqd", write: (*Server).infoDqd},
 	{name: "wheel", write: (*Server).infoWheel},
 	{name: "clock", write: (*Server).infoClock},
+	{name: "storage", write: (*Server).infoStorage},
 }
 
 // Fact is a line of INFO.
@@ -56,8 +58,8 @@ type facts struct {
 	read    func() []Fact
 }
 
-// Show adds a section to INFO: read returns its lines when it is asked for. It
-// must be quick, and may be called from any goroutine.
+// Show adds lines to a section of INFO, or a section: read returns them when it is
+// asked for. It must be quick, and may be called from any goroutine.
 func (s *Server) Show(section string, read func() []Fact) {
 	for {
 		was := s.facts.Load()
@@ -81,19 +83,32 @@ func (s *Server) info(r *commands.Info) commands.Reply {
 		if all || named(part.name) || usual && !part.extra {
 			w.begin(part.name)
 			part.write(s, w)
+			s.writeFacts(w, part.name)
 		}
 	}
 	if more := s.facts.Load(); more != nil {
 		for _, part := range *more {
-			if all || usual || named(part.section) {
+			own := slices.ContainsFunc(sections, func(o section) bool { return o.name == part.section })
+			if !own && (all || usual || named(part.section)) {
 				w.begin(part.section)
+				s.writeFacts(w, part.section)
+			}
+		}
+	}
+	return commands.Bulk(w.String())
+}
+
+// writeFacts writes what other parts have to say in a section.
+func (s *Server) writeFacts(w *infoWriter, section string) {
+	if more := s.facts.Load(); more != nil {
+		for _, part := range *more {
+			if part.section == section {
 				for _, fact := range part.read() {
 					w.set(fact.Name, fact.Value)
 				}
 			}
 		}
 	}
-	return commands.Bulk(w.String())
 }
 
 // infoWriter collects the lines. All sections see the same gauges.
@@ -194,6 +209,27 @@ func (s *Server) infoMemory(w *infoWriter) {
 	w.set("mem_allocator", runtime.Version())
 	w.set("active_defrag_running", 0)
 	w.set("lazyfree_pending_objects", 0)
+	w.set("maxmemory_guard", guardState(s.opts.Guard.Status().Short[guard.Memory]))
+}
+
+// infoStorage is about the disk.
+func (s *Server) infoStorage(w *infoWriter) {
+	g := s.opts.Guard.Status()
+	w.set("disk_guard", guardState(g.Short[guard.Disk]))
+	w.set("disk_free", g.DiskFree)
+	w.set("disk_total", g.DiskTotal)
+	w.set("disk_min_free", g.DiskMinFree)
+	w.set("disk_ballast", g.Ballast)
+	for _, reason := range []guard.Reason{guard.Disk, guard.Memory} {
+		w.set("adds_refused_"+reason.String(), s.opts.Guard.Refused(reason))
+	}
+}
+
+func guardState(short bool) string {
+	if short {
+		return "refuses-adds"
+	}
+	return "ok"
 }
 
 func (s *Server) infoPersistence(w *infoWriter) {

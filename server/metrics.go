@@ -3,6 +3,8 @@ package server
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"dqd/server/guard"
 )
 
 // Observer is how the parts below report times; they know nothing of metrics.
@@ -102,6 +104,16 @@ func (c serverCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge("dqd_connected_clients", "Open connections.", float64(s.connected()))
 	gauge("dqd_blocked_clients", "Connections with a pop that may wait.", float64(s.counters.blocked.Load()))
 	gauge("dqd_client_buffers_bytes", "Memory that clients hold.", float64(s.budget.used.Load()))
+
+	disk := s.opts.Guard.Status()
+	for _, reason := range []guard.Reason{guard.Disk, guard.Memory} {
+		gauge("dqd_adds_refused", "1 while adds are refused, by what runs short.", float64(bit(disk.Short[reason])), "reason", reason.String())
+		counter("dqd_adds_refused_total", "Adds refused, by what ran short.", s.opts.Guard.Refused(reason), "reason", reason.String())
+	}
+	gauge("dqd_disk_free_bytes", "Free space on the disk of the data; 0 without a guard.", float64(disk.DiskFree))
+	gauge("dqd_disk_size_bytes", "Size of the disk of the data; 0 without a guard.", float64(disk.DiskTotal))
+	gauge("dqd_disk_min_free_bytes", "Free space below which adds are refused.", float64(disk.DiskMinFree))
+	gauge("dqd_disk_ballast_bytes", "Space that is held for a full disk; 0 when it was given up.", float64(disk.Ballast))
 
 	g := s.gauges()
 	for _, state := range []struct {

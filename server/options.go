@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dqd/commands"
+	"dqd/server/guard"
 	"dqd/server/resp"
 )
 
@@ -72,6 +73,9 @@ type Options struct {
 	// Arguments bound what commands accept (commands.DefaultLimits).
 	Arguments *commands.Limits
 
+	// Guard refuses adds when disk or memory run short (it never does).
+	Guard *guard.Guard
+
 	// Wall is the clock that TIME shows, in nanoseconds since 1970 (the OS's).
 	Wall func() int64
 	// ClockTrust is shown by CONFIG GET, in ms: the shard acts on it.
@@ -115,6 +119,9 @@ func (o Options) withDefaults() Options {
 	def(&o.Version, "dev")
 	if o.Arguments == nil {
 		o.Arguments = commands.DefaultLimits()
+	}
+	if o.Guard == nil {
+		o.Guard = guard.New(guard.Options{})
 	}
 	if o.Wall == nil {
 		o.Wall = func() int64 { return time.Now().UnixNano() }

@@ -233,14 +233,14 @@ func TestInfoSections(t *testing.T) {
 		c := r.client()
 		titles := regexp.MustCompile(`# (\w+)`)
 		for asked, want := range map[string]string{
-			"":                      "Server Clients Memory Persistence Stats Replication CPU Modules Errorstats Cluster Keyspace Dqd Wheel Clock Raft Storage",
-			" default":              "Server Clients Memory Persistence Stats Replication CPU Modules Errorstats Cluster Keyspace Dqd Wheel Clock Raft Storage",
-			" ALL":                  "Server Clients Memory Persistence Stats Replication CPU Modules Commandstats Errorstats Latencystats Cluster Keyspace Dqd Wheel Clock Raft Storage",
-			" everything":           "Server Clients Memory Persistence Stats Replication CPU Modules Commandstats Errorstats Latencystats Cluster Keyspace Dqd Wheel Clock Raft Storage",
+			"":                      "Server Clients Memory Persistence Stats Replication CPU Modules Errorstats Cluster Keyspace Dqd Wheel Clock Storage Raft",
+			" default":              "Server Clients Memory Persistence Stats Replication CPU Modules Errorstats Cluster Keyspace Dqd Wheel Clock Storage Raft",
+			" ALL":                  "Server Clients Memory Persistence Stats Replication CPU Modules Commandstats Errorstats Latencystats Cluster Keyspace Dqd Wheel Clock Storage Raft",
+			" everything":           "Server Clients Memory Persistence Stats Replication CPU Modules Commandstats Errorstats Latencystats Cluster Keyspace Dqd Wheel Clock Storage Raft",
 			" Raft":                 "Raft",
 			" storage nosuch CPU":   "CPU Storage",
 			" nosuch":               "",
-			" default latencystats": "Server Clients Memory Persistence Stats Replication CPU Modules Errorstats Latencystats Cluster Keyspace Dqd Wheel Clock Raft Storage",
+			" default latencystats": "Server Clients Memory Persistence Stats Replication CPU Modules Errorstats Latencystats Cluster Keyspace Dqd Wheel Clock Storage Raft",
 		} {
 			c.send("INFO" + asked + "\r\n")
 			info := c.bulk()

@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"dqd/commands"
 	"dqd/persist"
 	"dqd/raftfsm"
 	"dqd/server"
+	"dqd/server/guard"
 	"dqd/server/shard"
 	"dqd/server/shard/evaluate"
 	"dqd/tsc"
@@ -21,6 +23,7 @@ import (
 // node is a running dqd: every part of it, in the order in which they were made.
 type node struct {
 	config    *config
+	guard     *guard.Guard
 	clock     *tsc.TSC
 	server    *server.Server
 	listeners []net.Listener
@@ -55,6 +58,9 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 
 	limits := commands.DefaultLimits()
 	limits.MaxPayload = int(c.maxPayload)
+	disk := persist.DiskFS()
+	var ballast *persist.Ballast
+	n.guard, ballast = newGuard(c, disk, log)
 	if n.server, err = server.New(server.Options{
 		Password:    c.password,
 		Unprotected: c.unprotected,
@@ -62,6 +68,7 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 		MostClients: c.mostClients,
 		Memory:      c.maxMemory,
 		Cluster:     c.cluster,
+		Guard:       n.guard,
 		Arguments:   limits,
 		Wall:        n.clock.Wall,
 		ClockTrust:  time.Duration(c.clockTrust),
@@ -90,8 +97,11 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 	}
 
 	observe := n.server.Observer()
+	sizes := sizesOf(c.maxMemory)
+	tables, _ := filesOf(openFiles())
 	if n.raft, err = raftfsm.Open(raftfsm.Options{
 		Dir:    c.dir,
+		FS:     ballast.FS(),
 		NodeID: nodeName,
 		Logger: log,
 		Observe: func(kind raftfsm.ObserveKind, ns int64) {
@@ -102,9 +112,14 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 				observe.Apply(ns)
 			}
 		},
+		StateCache:    sizes.stateCache,
+		StateMemTable: sizes.stateMemTable,
+		LogMemTable:   sizes.logMemTable,
+		StateFiles:    tables,
 	}); err != nil {
 		return nil, err
 	}
+	n.guard.Start()
 
 	n.server.Show("raft", n.raftFacts)
 	n.server.Show("storage", n.storageFacts)
@@ -124,6 +139,24 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 	})
 	n.shard.OnServing(func() { n.server.Attach(n.shard) })
 	return n, nil
+}
+
+// newGuard makes the guard of disk and memory, and the ballast that it keeps.
+func newGuard(c *config, disk persist.FS, log *slog.Logger) (g *guard.Guard, b *persist.Ballast) {
+	b = persist.NewBallast(disk, c.dir, func() { g.BallastGiven() })
+	g = guard.New(guard.Options{
+		Disk: func() (free, total int64, err error) {
+			u, err := disk.GetDiskUsage(c.dir)
+			return int64(u.AvailBytes), int64(u.TotalBytes), err
+		},
+		MinFree:   c.minDiskFree,
+		Ballast:   b,
+		Memory:    guard.ResidentMemory,
+		MaxMemory: c.maxMemory,
+		Release:   debug.FreeOSMemory,
+		Log:       log,
+	})
+	return g, b
 }
 
 // fail notes that a listener ended without being asked to.
@@ -155,6 +188,7 @@ func (n *node) shutdown() error {
 	if n.shard != nil {
 		n.shard.Close()
 	}
+	n.guard.Stop()
 	if n.raft != nil {
 		errs = append(errs, n.raft.Close())
 	}

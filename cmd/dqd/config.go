@@ -14,6 +14,7 @@ import (
 
 	"dqd/commands"
 	"dqd/server"
+	"dqd/server/guard"
 )
 
 // config is how the process was asked to run.
@@ -30,6 +31,7 @@ type config struct {
 	mostClients int   // what maxclients may become; 0 = any number
 	maxMemory   int64 // bytes
 	maxPayload  int64 // bytes
+	minDiskFree guard.MinFree
 	clockTrust  int64 // ns
 	cluster     bool
 	logLevel    slog.LevelVar
@@ -98,6 +100,8 @@ var settings = []setting{
 		set: func(c *config, v string) error { return setInt(&c.maxClients, v, 1, 1_000_000) }},
 	{name: "maxmemory", value: "80%", usage: "memory to use: bytes, with kb mb gb, or % of what the machine grants",
 		set: func(c *config, v string) (err error) { c.maxMemory, err = memorySize(v); return err }},
+	{name: "min-disk-free", value: "10%,2gb", usage: "below so much free disk adds are refused: a share, a size, or both (the smaller counts), or off", list: true,
+		set: func(c *config, v string) (err error) { c.minDiskFree, err = minFree(v); return err }},
 	{name: "max-payload", value: "1mb", usage: "largest payload, at most 16mb",
 		set: func(c *config, v string) (err error) {
 			c.maxPayload, err = server.Size(v)
@@ -297,6 +301,9 @@ func yesNo(v string) (bool, error) {
 	return v == "yes", nil
 }
 
+// leastMemory is what the caches of the shard and a little load take.
+const leastMemory = 128 << 20
+
 // memorySize is a size, or a share of what the machine grants.
 func memorySize(v string) (int64, error) {
 	n, err := server.Size(v)
@@ -305,12 +312,36 @@ func memorySize(v string) (int64, error) {
 		if setInt(&percent, digits, 1, 100) != nil {
 			return 0, errors.New("write a percentage from 1% to 100%")
 		}
-		n, err = grantedMemory()/100*int64(percent), nil
+		n, err = max(grantedMemory()/100*int64(percent), leastMemory), nil
 	}
-	if err == nil && n < 64<<20 {
-		err = errors.New("the least is 64mb")
+	if err == nil && n < leastMemory {
+		err = errors.New("the least is 128mb")
 	}
 	return n, err
+}
+
+// minFree reads a share of a disk, a size, both, or off.
+func minFree(v string) (m guard.MinFree, err error) {
+	if v == "off" {
+		return m, nil
+	}
+	parts := strings.FieldsFunc(v, func(r rune) bool { return r == ' ' || r == ',' })
+	for _, part := range parts {
+		if digits, ok := strings.CutSuffix(part, "%"); ok && m.Percent == 0 {
+			m.Percent, err = strconv.ParseInt(digits, 10, 64)
+			if err != nil || m.Percent < 1 || m.Percent > 100 {
+				return m, errors.New("write a percentage from 1% to 100%")
+			}
+		} else if ok || m.Bytes != 0 {
+			return m, errors.New("write one share and one size at most")
+		} else if m.Bytes, err = server.Size(part); err != nil {
+			return m, errors.New("write a share such as 10%, a size such as 2gb, both, or off")
+		}
+	}
+	if len(parts) == 0 {
+		err = errors.New("write a share such as 10%, a size such as 2gb, both, or off")
+	}
+	return m, err
 }
 
 // didYouMean names the nearest of names, if it is near.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"dqd/server/guard"
 )
 
 func noEnv(string) string { return "" }
@@ -37,6 +40,7 @@ MAXCLIENTS 7
 maxmemory 512mb
 max-payload 2mb
 clock-trust 1d12h
+min-disk-free 5% 1gb
 protected-mode no
 `)
 	c, err := readConfig([]string{"--config", path, "--port", "2000", "--http-port", "off", "--maxclients=8"}, noEnv)
@@ -46,6 +50,7 @@ protected-mode no
 	want := &config{
 		file: path, bind: []string{"127.0.0.1", "::1"}, port: 2000, httpBind: "127.0.0.1", httpPort: -1, dir: "dqd-data",
 		password: "from the file", unprotected: true, maxClients: 8, maxMemory: 512 << 20, maxPayload: 2 << 20, clockTrust: 36 * int64(time.Hour),
+		minDiskFree: guard.MinFree{Percent: 5, Bytes: 1 << 30},
 	}
 	given := c.given
 	c.given = nil
@@ -69,7 +74,8 @@ protected-mode no
 		t.Error(c, err)
 	}
 	c, err = readConfig(nil, noEnv)
-	if err != nil || c.port != 7711 || c.httpPort != 7712 || !reflect.DeepEqual(c.bind, []string{"127.0.0.1"}) || c.maxMemory < 64<<20 {
+	if err != nil || c.port != 7711 || c.httpPort != 7712 || !reflect.DeepEqual(c.bind, []string{"127.0.0.1"}) || c.maxMemory < 128<<20 ||
+		c.minDiskFree != (guard.MinFree{Percent: 10, Bytes: 2 << 30}) {
 		t.Error(c, err)
 	}
 }
@@ -90,8 +96,13 @@ func TestWrongConfiguration(t *testing.T) {
 		{args: []string{"--port", "65536"}, want: "--port 65536: write a number from 0 to 65535"},
 		{args: []string{"--port", "x"}, want: "--port x: write a number from 0 to 65535"},
 		{args: []string{"--bind", "example.org"}, want: `--bind example.org: "example.org" is no IP address`},
-		{args: []string{"--maxmemory", "1mb"}, want: "--maxmemory 1mb: the least is 64mb"},
+		{args: []string{"--maxmemory", "1mb"}, want: "--maxmemory 1mb: the least is 128mb"},
 		{args: []string{"--maxmemory", "101%"}, want: "--maxmemory 101%: write a percentage from 1% to 100%"},
+		{args: []string{"--min-disk-free", "0%"}, want: "--min-disk-free 0%: write a percentage from 1% to 100%"},
+		{args: []string{"--min-disk-free", "1%,2%"}, want: "--min-disk-free 1%,2%: write one share and one size at most"},
+		{args: []string{"--min-disk-free", "1gb,2gb"}, want: "--min-disk-free 1gb,2gb: write one share and one size at most"},
+		{args: []string{"--min-disk-free", "much"}, want: "--min-disk-free much: write a share such as 10%, a size such as 2gb, both, or off"},
+		{args: []string{"--min-disk-free", ","}, want: "--min-disk-free ,: write a share"},
 		{args: []string{"--max-payload", "17mb"}, want: "--max-payload 17mb: the most is 16mb"},
 		{args: []string{"--clock-trust", "-1s"}, want: "--clock-trust -1s: write a duration such as 24h, or 0"},
 		{args: []string{"--protected-mode", "maybe"}, want: "write yes or no"},
@@ -155,6 +166,33 @@ func TestExposed(t *testing.T) {
 		c, err := readConfig([]string{"--bind", test.bind, "--protected-mode", test.mode}, func(string) string { return test.password })
 		if err != nil || c.exposed() != test.want {
 			t.Errorf("%+v: %v", test, err)
+		}
+	}
+}
+
+// The stores' memory fits into what may be used.
+func TestStoreSizes(t *testing.T) {
+	for _, most := range []int64{leastMemory, 256 << 20, 1 << 30, 2 << 30, 1 << 40} {
+		s := sizesOf(most)
+		if s.outside() > most/3 || s.stateCache < 1<<20 || s.stateMemTable < 1<<20 || s.logMemTable < 1<<20 {
+			t.Errorf("%d: %+v, %d", most, s, s.outside())
+		}
+	}
+	if s := sizesOf(2 << 30); s != (storeSizes{128 << 20, 64 << 20, 16 << 20}) || s != sizesOf(1<<40) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Clients and stores share the open files; neither is left without.
+func TestFilesOf(t *testing.T) {
+	for _, c := range []struct {
+		limit           int64
+		tables, clients int
+	}{
+		{0, 4096, math.MaxInt}, {64, 64, 32}, {256, 64, 128}, {1024, 384, 512}, {20000, 4096, 15776}, {1 << 20, 4096, 1<<20 - 4224},
+	} {
+		if tables, clients := filesOf(c.limit); tables != c.tables || clients != c.clients {
+			t.Errorf("%d: %d tables, %d clients", c.limit, tables, clients)
 		}
 	}
 }

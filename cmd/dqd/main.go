@@ -1,10 +1,11 @@
 // Command dqd is a delay queue that speaks the Redis protocol.
 //
 //	dqd serve      run the server (also dqd alone)
+//	dqd check DIR  verify the data of a server that is not running
 //	dqd version    print the version
 //	dqd help       print the settings
 //
-// Exit codes: 0 = ended as asked; 1 = could not start or serve; 2 = wrong usage
+// Exit codes: 0 = ended as asked; 1 = could not start or serve, or damaged data; 2 = wrong usage
 // or configuration; 70 = a fatal storage error, the data needs attention.
 package main
 
@@ -36,6 +37,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	switch name {
 	case "serve":
 		return serve(args, stdout, stderr)
+	case "check":
+		return check(args, stdout, stderr)
 	case "version", "--version", "-v":
 		fmt.Fprintln(stdout, "dqd", buildVersion())
 		return exitOK
@@ -43,7 +46,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		help(stdout)
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "dqd: unknown sub-command %q%s (see dqd help)\n", name, didYouMean(name, []string{"serve", "version", "help"}))
+	fmt.Fprintf(stderr, "dqd: unknown sub-command %q%s (see dqd help)\n", name, didYouMean(name, []string{"serve", "check", "version", "help"}))
 	return exitUsage
 }
 
@@ -62,6 +65,7 @@ func help(w io.Writer) {
 	fmt.Fprint(w, `dqd, a delay queue that speaks the Redis protocol
 
   dqd serve [--setting value]...   run the server (also: dqd alone)
+  dqd check DIR                    verify the data of a server that is not running
   dqd version                      print the version
   dqd help                         print this
 
@@ -85,7 +89,7 @@ Environment: %s is the same as requirepass, which is no flag because everybody
 on the machine can read those. No other setting is read from the environment.
 In the file a comment has a line of its own, which begins with #; a value with
 blanks stands in double quotes.
-Exit codes: 0 ended as asked, 1 could not start or serve, 2 wrong usage or
-configuration, 70 fatal storage error.
+Exit codes: 0 ended as asked, 1 could not start or serve, or damaged data, 2
+wrong usage or configuration, 70 fatal storage error.
 `, envPassword)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"os/signal"
@@ -22,8 +23,21 @@ import (
 // shutdownTime is granted to the clients when the process is asked to end.
 const shutdownTime = 10 * time.Second
 
-// filesOfStores is how many open files are left to the log and the state.
-const filesOfStores = 1024
+// What the stores may have open of all the files that the process may: tables of
+// the state, and some more for the log and for what is being written.
+const (
+	mostTables = 4096
+	otherFiles = 128
+)
+
+// filesOf divides the open files that the process may have: tables, and clients.
+func filesOf(limit int64) (tables, clients int) {
+	if limit == 0 {
+		return mostTables, math.MaxInt
+	}
+	tables = int(min(limit/2, mostTables+otherFiles)) - otherFiles
+	return max(tables, 64), max(int(limit)-tables-otherFiles, 32)
+}
 
 // serve is the sub-command: it starts a node, says where it listens, and stops it
 // at SIGTERM or SIGINT. A second signal ends the process at once.
@@ -48,11 +62,12 @@ func serve(args []string, stdout, stderr io.Writer) int {
 		debug.SetGCPercent(200)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(c.maxMemory)
+		sizes := sizesOf(c.maxMemory)
+		debug.SetMemoryLimit(c.maxMemory - sizes.outside())
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: &c.logLevel}))
-	if openFiles() > 0 {
-		c.mostClients = max(int(openFiles())-filesOfStores, 32)
+	if limit := openFiles(); limit > 0 {
+		_, c.mostClients = filesOf(limit)
 		if c.maxClients > c.mostClients {
 			log.Warn("maxclients is lowered to what the limit of open files allows: raise it with ulimit -n", "maxclients", c.mostClients, "wanted", c.maxClients)
 			c.maxClients = c.mostClients

@@ -258,6 +258,43 @@ var mutants = []mutant{
 		edits: []edit{{"server/reading.go", "timeout > 0 && c.pending.empty() && time.Since", "timeout > 0 && time.Since"}},
 		tests: "./server", run: "TestTimeout",
 	},
+	{
+		name:  "the guard never refuses",
+		edits: []edit{{"server/guard/guard.go", "	g.refusal.Store(r)\n", "	_ = r\n"}},
+		tests: "./server", run: "TestAddsAreRefused",
+	},
+	{
+		name:  "an add passes the guard",
+		edits: []edit{{"server/dispatch.go", `	if row.Has("denyoom") {`, `	if row.Has("denyoom") && row.Name != "dqmadd" {`}},
+		tests: "./server", run: "TestAddsAreRefused",
+	},
+	{
+		name:  "the check ignores the checksums of tables",
+		edits: []edit{{"persist/tables.go", "	err = r.ValidateBlockChecksums()\n", ""}},
+		tests: "./cmd/dqd", run: "TestCheckCommand",
+	},
+	{
+		name:  "the check ignores the checksum of a log entry",
+		edits: []edit{{"persist/logentry.go", "	if entrySum(key, content) != binary", "	if false && entrySum(key, content) != binary"}},
+		tests: "./raftfsm", run: "TestCheckFindsWhatChecksumsDoNot",
+	},
+	{
+		name:  "a full disk does not cost the ballast",
+		edits: []edit{{"persist/ballast.go", "	err := b.remove()\n	b.mu.Unlock()", "	var err error\n	b.mu.Unlock()"}},
+		tests: "./persist", run: "TestBallast",
+	},
+	{
+		name: "a failed write goes unheard",
+		edits: []edit{{"persist/loud.go", `	return n, f.heard("writing", err)
+}
+
+func (f *loudFile) WriteAt`, `	_, _ = n, err
+	return len(b), nil
+}
+
+func (f *loudFile) WriteAt`}},
+		tests: "./raftfsm", run: "TestFaultAtEveryOperation",
+	},
 }
 
 func TestEachMutantIsCaught(t *testing.T) {

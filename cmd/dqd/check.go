@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"dqd/persist"
+	"dqd/raftfsm"
+)
+
+// check is the sub-command: it verifies the folder of a server that is not
+// running and prints one line per problem.
+func check(args []string, stdout, stderr io.Writer) int {
+	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
+		fmt.Fprintln(stderr, "dqd: write dqd check and the folder of the data (see dqd help)")
+		return exitUsage
+	}
+	dir := args[0]
+	c, err := raftfsm.Check(raftfsm.Options{Dir: dir, FS: persist.PlainFS(), NodeID: nodeName})
+	switch {
+	case errors.Is(err, persist.ErrLocked):
+		err = fmt.Errorf("the folder %s is in use by a dqd: stop it first, a folder that changes cannot be checked", dir)
+	case errors.Is(err, os.ErrNotExist):
+		err = fmt.Errorf("there is no folder %s", dir)
+	case errors.Is(err, os.ErrPermission):
+		err = fmt.Errorf("%w: check as the user that the server runs as", err)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "dqd: %v\n", err)
+		return exitFail
+	}
+	for _, p := range c.Problems {
+		fmt.Fprintf(stdout, "problem: %v\n", p)
+	}
+	if n := len(c.Problems); n > 0 {
+		fmt.Fprintf(stdout, "%s: damaged, problems found: %d; nothing was changed\n", dir, n)
+		return exitFail
+	}
+	if c.Empty {
+		fmt.Fprintf(stdout, "%s: ok, nothing was ever stored in it\n", dir)
+		return exitOK
+	}
+	fmt.Fprintf(stdout, "%s: ok, %d live and %d dead jobs in %d queues at log index %d; %d log entries and %d tables verified\n",
+		dir, c.Live, c.Dead, c.Queues, c.Applied, c.Entries, c.Tables)
+	return exitOK
+}

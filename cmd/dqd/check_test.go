@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// files returns the content of all files in a folder, and their modes and times.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		all[path] = info.Mode().String() + string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// The session of an operator: check a running server's folder, a good one, one
+// with a damaged file, none.
+func TestCheckCommand(t *testing.T) {
+	c := testConfig(t)
+	n, err := assemble(c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	client := redis.NewClient(&redis.Options{Addr: n.listeners[0].Addr().String()})
+	defer client.Close()
+	for _, id := range []string{"a", "b", "c"} {
+		if err := client.Do(ctx, "DQADD", "q", id, "payload").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(code int, want string, args ...string) {
+		t.Helper()
+		var out bytes.Buffer
+		if got := run(append([]string{"check"}, args...), &out, &out); got != code || !strings.Contains(out.String(), want) {
+			t.Errorf("dqd check %v: code %d\n%s\nwant %d and %s", args, got, out.String(), code, want)
+		}
+	}
+	expect(1, "is in use by a dqd: stop it first", c.dir)
+	if err := n.shutdown(); err != nil {
+		t.Fatal(err)
+	}
+
+	before := files(t, c.dir)
+	expect(0, "ok, 3 live and 0 dead jobs in 1 queues", c.dir)
+	if !reflect.DeepEqual(files(t, c.dir), before) {
+		t.Error("the check changed the folder")
+	}
+	if err := os.Remove(filepath.Join(c.dir, "LOCK")); err != nil {
+		t.Fatal(err)
+	}
+	expect(0, "ok, 3 live", c.dir)
+	if _, err := os.Stat(filepath.Join(c.dir, "LOCK")); err == nil {
+		t.Error("the check made a file")
+	}
+
+	tables, err := filepath.Glob(filepath.Join(c.dir, "shard-0/state/*.sst"))
+	if err != nil || len(tables) == 0 {
+		t.Fatalf("%v: %v", tables, err)
+	}
+	damaged := ""
+	for _, path := range tables {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := bytes.Index(b, []byte("payload")); at > 0 {
+			b[at] ^= 1
+			damaged = filepath.Base(path)
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if damaged == "" {
+		t.Fatal("no table has a payload")
+	}
+	before = files(t, c.dir)
+	expect(1, "problem: refusing to start on folder "+filepath.Join(c.dir, "shard-0/state")+": table "+damaged+": damaged", c.dir)
+	expect(1, "restore the whole folder from a backup", c.dir)
+	if !reflect.DeepEqual(files(t, c.dir), before) {
+		t.Error("the check changed the damaged folder")
+	}
+
+	expect(0, "ok, nothing was ever stored in it", t.TempDir())
+	expect(1, "there is no folder", filepath.Join(t.TempDir(), "none"))
+	expect(2, "write dqd check and the folder")
+	expect(2, "write dqd check and the folder", "--dir")
+}

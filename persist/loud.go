@@ -1,0 +1,141 @@
+package persist
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// loudFS ends the process at the first error of the operating system under a
+// store, whatever Pebble would make of it: it tries flushes again for ever, panics
+// at some syncs, and loses goroutines when it cannot be opened. Not an error is a
+// file that does not exist; a merge that finds no room is tolerated, see merges;
+// and what this user may not do is said by whoever opens the store.
+type loudFS struct {
+	FS
+	fault *fault
+}
+
+func (l loudFS) Unwrap() vfs.FS { return l.FS }
+
+// heard passes an error on, if the process did not end by it.
+func (f *fault) heard(op, name string, err error) error {
+	if err == nil || !ofSystem(err) || errors.Is(err, os.ErrPermission) {
+		return err
+	}
+	f.fail(fmt.Errorf("%s %s: %w", op, name, err))
+	return err
+}
+
+func (l loudFS) file(op, name string, f vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, l.fault.heard(op, name, err)
+	}
+	return &loudFile{File: f, name: name, fault: l.fault}, nil
+}
+
+func (l loudFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := l.FS.Create(name, c)
+	if c != mergeCategory {
+		return l.file("making", name, f, err)
+	}
+	if vfs.IsNoSpaceError(err) {
+		return nil, err
+	}
+	if f, err = l.file("making", name, f, err); err == nil {
+		f.(*loudFile).merge = true
+	}
+	return f, err
+}
+
+func (l loudFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	f, err := l.FS.Open(name, o...)
+	return l.file("opening", name, f, err)
+}
+
+func (l loudFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	f, err := l.FS.OpenReadWrite(name, c, o...)
+	return l.file("opening", name, f, err)
+}
+
+func (l loudFS) OpenDir(name string) (vfs.File, error) {
+	f, err := l.FS.OpenDir(name)
+	return l.file("opening", name, f, err)
+}
+
+func (l loudFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := l.FS.ReuseForWrite(from, to, c)
+	return l.file("making", to, f, err)
+}
+
+func (l loudFS) Remove(name string) error {
+	return l.fault.heard("removing", name, l.FS.Remove(name))
+}
+
+func (l loudFS) Rename(from, to string) error {
+	return l.fault.heard("renaming", from, l.FS.Rename(from, to))
+}
+
+func (l loudFS) Link(from, to string) error {
+	return l.fault.heard("linking", from, l.FS.Link(from, to))
+}
+
+func (l loudFS) List(dir string) ([]string, error) {
+	names, err := l.FS.List(dir)
+	return names, l.fault.heard("listing", dir, err)
+}
+
+func (l loudFS) Stat(name string) (vfs.FileInfo, error) {
+	info, err := l.FS.Stat(name)
+	return info, l.fault.heard("looking at", name, err)
+}
+
+type loudFile struct {
+	vfs.File
+	name  string
+	fault *fault
+	merge bool // a merge writes it
+}
+
+func (f *loudFile) heard(op string, err error) error {
+	if err == nil || f.merge && vfs.IsNoSpaceError(err) {
+		return err
+	}
+	return f.fault.heard(op, f.name, err)
+}
+
+func (f *loudFile) Read(b []byte) (int, error) {
+	n, err := f.File.Read(b)
+	return n, f.heard("reading", err)
+}
+
+func (f *loudFile) ReadAt(b []byte, at int64) (int, error) {
+	n, err := f.File.ReadAt(b, at)
+	return n, f.heard("reading", err)
+}
+
+func (f *loudFile) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b)
+	return n, f.heard("writing", err)
+}
+
+func (f *loudFile) WriteAt(b []byte, at int64) (int, error) {
+	n, err := f.File.WriteAt(b, at)
+	return n, f.heard("writing", err)
+}
+
+func (f *loudFile) Stat() (vfs.FileInfo, error) {
+	info, err := f.File.Stat()
+	return info, f.heard("looking at", err)
+}
+
+func (f *loudFile) Sync() error { return f.heard("syncing", f.File.Sync()) }
+
+func (f *loudFile) SyncData() error { return f.heard("syncing", f.File.SyncData()) }
+
+func (f *loudFile) SyncTo(length int64) (full bool, err error) {
+	full, err = f.File.SyncTo(length)
+	return full, f.heard("syncing", err)
+}
