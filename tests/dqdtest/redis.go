@@ -14,7 +14,7 @@ func StartRedis(t testing.TB, args ...string) (addr string) {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
-		t.Skip("redis-server is not installed; ./test.sh installs it")
+		t.Fatal("redis-server is not installed: ./test.sh installs it")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
