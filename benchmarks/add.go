@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -13,6 +14,7 @@ import (
 type addLoad struct {
 	conns    int
 	pipeline int
+	multi    bool // each pipeline is a transaction
 	round    int
 	warmup   time.Duration
 	length   time.Duration
@@ -37,12 +39,12 @@ func measureAdds(ctx context.Context, srv *server, load addLoad) (sample, error)
 			return sample{}, err
 		}
 		hists[i] = newHist()
-		adders[i] = &adder{c: c, d: srv.dialect(), p: newPayloads(load.round<<16 + i), hist: hists[i],
+		adders[i] = &adder{c: c, d: srv.dialect(), p: new(payloads), hist: hists[i],
 			seq: firstSeq(load.round) | uint64(i+1)<<32}
 	}
 	w := newWindow(load.warmup, load.length)
 	for _, a := range adders {
-		crew.start(func(context.Context) error { return a.run(load.pipeline, w) })
+		crew.start(func(context.Context) error { return a.run(load.pipeline, load.multi, w) })
 	}
 	server, client, err := w.cpu(crew.ctx, srv.pid())
 	if werr := crew.wait(); werr != nil {
@@ -71,17 +73,33 @@ type adder struct {
 	hist *hdrhistogram.Histogram
 }
 
-func (a *adder) run(pipeline int, w window) error {
+const (
+	multiHead = "*1\r\n$5\r\nMULTI\r\n"
+	multiTail = "*1\r\n$4\r\nEXEC\r\n"
+)
+
+func (a *adder) run(pipeline int, multi bool, w window) error {
 	for start := time.Now(); ; {
 		dueMs := start.Add(farDelay).UnixMilli()
 		b := a.c.out[:0]
+		if multi {
+			b = append(b, multiHead...)
+		}
 		for range pipeline {
 			b = a.d.addFar(b, a.p, a.seq, dueMs)
 			a.seq++
 		}
+		if multi {
+			b = append(b, multiTail...)
+		}
 		a.c.out = b
 		if err := a.c.send(); err != nil {
 			return err
+		}
+		if multi {
+			if err := queued(a.c, pipeline); err != nil {
+				return err
+			}
 		}
 		for range pipeline {
 			ok, err := a.d.added(a.c)
@@ -101,4 +119,18 @@ func (a *adder) run(pipeline int, w window) error {
 		}
 		start = end
 	}
+}
+
+// queued reads what stands before the replies of a transaction of n commands.
+func queued(c *conn, n int) error {
+	for range 1 + n { // OK, QUEUED …
+		if err := c.skip(); err != nil {
+			return err
+		}
+	}
+	got, err := c.array()
+	if err == nil && got != int64(n) {
+		err = fmt.Errorf("EXEC of %d commands answered %d replies", n, got)
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // A figure is one measured number that bars speak about.
@@ -20,6 +21,9 @@ var (
 	figIdle    = figure{"CPU", "%", func(s sample) float64 { return s.BusyCPU }}
 	figRSS     = figure{"RSS", "MiB", func(s sample) float64 { return s.RSS }}
 	figGrowth  = figure{"RSS growth", "B/job", func(s sample) float64 { return s.RSSPerJob }}
+	figStart   = figure{"start", "ms", func(s sample) float64 { return s.StartMs }}
+	figDisk    = figure{"disk", "B/job", func(s sample) float64 { return s.DiskPerJob }}
+	figConn    = figure{"RSS per connection", "B", func(s sample) float64 { return s.RSSPerConn }}
 	figFaults  = figure{"early, lost, double, unacked", "", func(s sample) float64 { return float64(s.faults()) }}
 )
 
@@ -31,6 +35,7 @@ type bar struct {
 	limit   float64 // factor of the peer's figure
 	atLeast bool    // else at most
 	aim     bool    // shown, and told from the bars that bind
+	open    bool    // no bar: the figure is shown beside the peer's
 }
 
 func atLeast(f figure, peer string, factor float64) bar {
@@ -43,6 +48,9 @@ func atMost(f figure, peer string, factor float64) bar {
 
 func below(f figure, limit float64) bar { return bar{figure: f, limit: limit} }
 
+// beside shows a figure that has no bar.
+func beside(f figure, peer string) bar { return bar{figure: f, peer: peer, open: true} }
+
 func noneOf(f figure) bar { return below(f, 0) }
 
 func (b bar) asAim() bar {
@@ -51,6 +59,9 @@ func (b bar) asAim() bar {
 }
 
 func (b bar) String() string {
+	if b.open {
+		return "-"
+	}
 	sign := "≤"
 	if b.atLeast {
 		sign = "≥"
@@ -77,12 +88,13 @@ type verdict struct {
 	Ratio   *float64 `json:"ratio,omitempty"` // dqd ÷ peer; nil without a peer figure
 	Bar     string   `json:"bar"`
 	Aim     bool     `json:"aim,omitempty"`
+	Open    bool     `json:"open,omitempty"` // there is no bar
 	Reached bool     `json:"reached"`
 }
 
 // judge holds dqd's sample against the bar. What was not measured is not reached.
 func (b bar) judge(dqd, peer sample) verdict {
-	v := verdict{Figure: b.figure.name, Unit: b.figure.unit, Dqd: b.figure.get(dqd), Bar: b.String(), Aim: b.aim}
+	v := verdict{Figure: b.figure.name, Unit: b.figure.unit, Dqd: b.figure.get(dqd), Bar: b.String(), Aim: b.aim, Open: b.open}
 	value := v.Dqd
 	if b.peer != "" {
 		v.Peer, v.PeerHas = b.peer, b.figure.get(peer)
@@ -92,20 +104,24 @@ func (b bar) judge(dqd, peer sample) verdict {
 			v.Ratio = &value
 		}
 	}
-	if b.atLeast {
+	switch {
+	case b.open:
+	case b.atLeast:
 		v.Reached = value >= b.limit
-	} else {
+	default:
 		v.Reached = value <= b.limit
 	}
 	return v
 }
 
-// A result is the outcome of one case.
+// A result is the outcome of one case, or of one part of it.
 type result struct {
+	part     string   // empty: the case is one
 	servers  []string // in the order of the table
 	samples  []sample
 	combined map[string]sample
 	verdicts []verdict
+	more     []*result // the other parts
 }
 
 func newResult(servers []string, samples []sample, bars []bar) *result {
@@ -126,9 +142,18 @@ func newResult(servers []string, samples []sample, bars []bar) *result {
 }
 
 func (r *result) report(c benchCase, load string) caseReport {
-	cr := caseReport{Name: c.name, Work: c.work, Load: load, Verdicts: r.verdicts, Samples: r.samples}
+	cr := caseReport{Name: strings.TrimSpace(c.name + " " + r.part), Work: c.work, Load: load, Verdicts: r.verdicts, Samples: r.samples}
 	for _, name := range r.servers {
 		cr.Servers = append(cr.Servers, r.combined[name])
 	}
 	return cr
+}
+
+// reports is report for each part.
+func (r *result) reports(c benchCase, load string) []caseReport {
+	all := []caseReport{r.report(c, load)}
+	for _, p := range r.more {
+		all = append(all, p.report(c, load))
+	}
+	return all
 }

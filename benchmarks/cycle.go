@@ -96,7 +96,7 @@ func measureCycle(ctx context.Context, srv *server, load cycleLoad) (sample, err
 		if err != nil {
 			return sample{}, err
 		}
-		d, p := srv.dialect(), newPayloads(load.round<<16+i)
+		d, p := srv.dialect(), new(payloads)
 		random := rand.New(rand.NewPCG(uint64(load.round), uint64(i)))
 		producers.start(func(ctx context.Context) error {
 			dues := make([]int64, cycleBatch)

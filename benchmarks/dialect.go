@@ -24,6 +24,10 @@ type dialect interface {
 	addMany(b []byte, p *payloads, seq uint64, duesMs []int64) []byte
 	// addedMany reads the reply of addMany: how many of the n jobs are new.
 	addedMany(c *conn, n int) (int, error)
+	// cancel appends the command that removes a waiting job; the reply is an
+	// integer, 1 where it was there. p and dueMs make its payload, by which Redis
+	// knows it.
+	cancel(b []byte, p *payloads, seq uint64, dueMs int64) []byte
 	// pop appends the command that takes up to count due jobs. A server that can
 	// block waits for them; polls says whether the caller must ask again instead.
 	pop(b []byte, nowMs int64, count int) []byte
@@ -34,6 +38,10 @@ type dialect interface {
 	// how many were settled. many asks for the form that answers per job.
 	ack(b []byte, in *inbox, many bool) []byte
 	acked(c *conn, in *inbox, many bool) (int, error)
+	// extend appends the command that lets the leases of the jobs of in, from to
+	// to, end leaseFar after nowMs; extended reads its reply: how many do.
+	extend(b []byte, in *inbox, from, to int, nowMs int64) []byte
+	extended(c *conn, n int) (int, error)
 }
 
 // popBlockMs is how long a blocking pop waits before it is asked again.
@@ -41,6 +49,9 @@ const popBlockMs = 5000
 
 // leaseMs is how long a worker may keep a job.
 const leaseMs = 30_000
+
+// leaseFarMs is a lease that does not end during a case.
+const leaseFarMs = 3_600_000
 
 // Jobs of every dialect are these bytes:
 //
@@ -60,20 +71,18 @@ func firstSeq(round int) uint64 { return uint64(round) << roundShift }
 
 // payloads makes payloads: one per connection, so that no two threads share it.
 type payloads struct {
-	state uint64
-	buf   [payloadLen]byte
+	buf [payloadLen]byte
 }
 
-func newPayloads(seed int) *payloads {
-	return &payloads{state: uint64(seed)*0x9e3779b97f4a7c15 + 0x1234567}
-}
-
-// next fills the buffer with the payload of a job. The random part costs about
-// as much as copying it: xorshift, eight bytes at a time.
-func (p *payloads) next(seq uint64, dueMs int64) []byte {
+// of fills the buffer with the payload of a job. The same job has the same bytes
+// again, so that it can be named by them. The random part costs about as much
+// as copying it: xorshift, eight bytes at a time.
+func (p *payloads) of(seq uint64, dueMs int64) []byte {
 	binary.BigEndian.PutUint64(p.buf[0:], uint64(dueMs))
 	binary.BigEndian.PutUint64(p.buf[8:], seq)
-	x := p.state
+	x := (seq + 1) * 0x9e3779b97f4a7c15 // neighbours begin far apart
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
 	for i := 16; i+8 <= payloadLen; i += 8 {
 		x ^= x << 13
 		x ^= x >> 7
@@ -81,7 +90,6 @@ func (p *payloads) next(seq uint64, dueMs int64) []byte {
 		binary.LittleEndian.PutUint64(p.buf[i:], x)
 	}
 	binary.LittleEndian.PutUint32(p.buf[payloadLen-4:], uint32(x*0x9e3779b97f4a7c15>>32))
-	p.state = x
 	return p.buf[:]
 }
 

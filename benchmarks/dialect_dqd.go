@@ -18,6 +18,8 @@ const (
 	dqmadd    = "$6\r\nDQMADD\r\n$5\r\n" + queue + "\r\n$4\r\nJOBS\r\n"
 	dqmack    = "$6\r\nDQMACK\r\n$5\r\n" + queue + "\r\n$4\r\nJOBS\r\n"
 	dqack     = "$5\r\nDQACK\r\n$5\r\n" + queue + "\r\n"
+	dqcancel  = "*3\r\n$8\r\nDQCANCEL\r\n$5\r\n" + queue + "\r\n"
+	dqmextend = "$9\r\nDQMEXTEND\r\n$5\r\n" + queue + "\r\n$2\r\n1h\r\n$4\r\nJOBS\r\n"
 	dqpop     = "*6\r\n$5\r\nDQPOP\r\n$5\r\n" + queue + "\r\n$5\r\nCOUNT\r\n"
 	blockName = "$5\r\nBLOCK\r\n"
 	payHead   = "\r\n$100\r\n"
@@ -30,7 +32,7 @@ func (dqdDialect) addFar(b []byte, p *payloads, seq uint64, dueMs int64) []byte 
 	b = append(b, dqaddFar...)
 	b = appendID(b, seq)
 	b = append(b, payHead...)
-	b = append(b, p.next(seq, dueMs)...)
+	b = append(b, p.of(seq, dueMs)...)
 	return append(b, farTail...)
 }
 
@@ -38,7 +40,7 @@ func (dqdDialect) addAt(b []byte, p *payloads, seq uint64, dueMs int64) []byte {
 	b = append(b, dqaddFar...) // DQADD queue id payload AT time: six words too
 	b = appendID(b, seq)
 	b = append(b, payHead...)
-	b = append(b, p.next(seq, dueMs)...)
+	b = append(b, p.of(seq, dueMs)...)
 	b = append(b, atOption...)
 	return appendBulkInt(b, dueMs*1e6, "ns")
 }
@@ -57,7 +59,7 @@ func (dqdDialect) addMany(b []byte, p *payloads, seq uint64, duesMs []int64) []b
 		b = appendBulkLen(b, idLen)
 		b = appendID(b, seq)
 		b = append(b, payHead...)
-		b = append(b, p.next(seq, due)...)
+		b = append(b, p.of(seq, due)...)
 		b = append(b, '\r', '\n')
 		b = appendBulkInt(b, due, "")
 	}
@@ -83,6 +85,13 @@ func (dqdDialect) addedMany(c *conn, n int) (int, error) {
 		}
 	}
 	return added, nil
+}
+
+func (dqdDialect) cancel(b []byte, _ *payloads, seq uint64, _ int64) []byte {
+	b = append(b, dqcancel...)
+	b = appendBulkLen(b, idLen)
+	b = appendID(b, seq)
+	return append(b, '\r', '\n')
 }
 
 func (dqdDialect) pop(b []byte, _ int64, count int) []byte {
@@ -166,22 +175,40 @@ func (dqdDialect) acked(c *conn, in *inbox, many bool) (int, error) {
 		n, err := c.integer()
 		return int(n), err
 	}
+	return codes(c, len(in.jobs))
+}
+
+func (dqdDialect) extend(b []byte, in *inbox, from, to int, _ int64) []byte {
+	b = appendArray(b, 5+2*(to-from))
+	b = append(b, dqmextend...)
+	b = appendBulkInt(b, int64(to-from), "")
+	for i := from; i < to; i++ {
+		b = appendBulk(b, in.name(i))
+		b = appendBulkInt(b, in.jobs[i].token, "")
+	}
+	return b
+}
+
+func (dqdDialect) extended(c *conn, n int) (int, error) { return codes(c, n) }
+
+// codes reads an array of n codes: how many of them are 1.
+func codes(c *conn, n int) (int, error) {
 	got, err := c.array()
 	if err != nil {
 		return 0, err
 	}
-	if got != int64(len(in.jobs)) {
-		return 0, fmt.Errorf("DQMACK of %d jobs answered %d codes", len(in.jobs), got)
+	if got != int64(n) {
+		return 0, fmt.Errorf("%d codes for %d jobs", got, n)
 	}
-	acked := 0
-	for range got {
+	done := 0
+	for range n {
 		code, err := c.integer()
 		if err != nil {
 			return 0, err
 		}
 		if code == 1 {
-			acked++
+			done++
 		}
 	}
-	return acked, nil
+	return done, nil
 }

@@ -46,9 +46,13 @@ func (d *redisDialect) addAt(b []byte, p *payloads, seq uint64, dueMs int64) []b
 // appendMember appends the pair score, member.
 func appendMember(b []byte, p *payloads, seq uint64, dueMs int64) []byte {
 	b = appendBulkInt(b, dueMs, "")
+	return appendName(b, p, seq, dueMs)
+}
+
+func appendName(b []byte, p *payloads, seq uint64, dueMs int64) []byte {
 	b = appendBulkLen(b, memberLen)
 	b = appendID(b, seq)
-	b = append(b, p.next(seq, dueMs)...)
+	b = append(b, p.of(seq, dueMs)...)
 	return append(b, '\r', '\n')
 }
 
@@ -69,6 +73,11 @@ func (*redisDialect) addMany(b []byte, p *payloads, seq uint64, duesMs []int64) 
 func (*redisDialect) addedMany(c *conn, _ int) (int, error) {
 	n, err := c.integer()
 	return int(n), err
+}
+
+func (*redisDialect) cancel(b []byte, p *payloads, seq uint64, dueMs int64) []byte {
+	b = append(b, "*3\r\n$4\r\nZREM\r\n$5\r\n"+queue+"\r\n"...)
+	return appendName(b, p, seq, dueMs)
 }
 
 func (d *redisDialect) pop(b []byte, nowMs int64, count int) []byte {
@@ -113,6 +122,23 @@ func (*redisDialect) ack(b []byte, in *inbox, _ bool) []byte {
 }
 
 func (*redisDialect) acked(c *conn, _ *inbox, _ bool) (int, error) {
+	n, err := c.integer()
+	return int(n), err
+}
+
+func (*redisDialect) extend(b []byte, in *inbox, from, to int, nowMs int64) []byte {
+	b = appendArray(b, 4+2*(to-from))
+	b = append(b, "$4\r\nZADD\r\n"...)
+	b = appendBulk(b, processing)
+	b = append(b, "$2\r\nXX\r\n$2\r\nCH\r\n"...)
+	for i := from; i < to; i++ {
+		b = appendBulkInt(b, nowMs+leaseFarMs, "")
+		b = appendBulk(b, in.name(i))
+	}
+	return b
+}
+
+func (*redisDialect) extended(c *conn, _ int) (int, error) {
 	n, err := c.integer()
 	return int(n), err
 }

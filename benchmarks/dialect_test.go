@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"strings"
@@ -39,17 +40,17 @@ func words(t *testing.T, raw []byte) string {
 func TestRequests(t *testing.T) {
 	const due = 1_800_000_000_123
 	seq := firstSeq(1) + 0xab
-	p := newPayloads(1)
+	p := new(payloads)
 	in := &inbox{}
 	in.reset(idLen)
 	for i := range uint64(2) {
-		if err := in.add(appendID(nil, seq+i), p.next(seq+i, due), int64(40+i)); err != nil {
+		if err := in.add(appendID(nil, seq+i), p.of(seq+i, due), int64(40+i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	members := &inbox{}
 	members.reset(memberLen)
-	if err := members.add(append(appendID(nil, seq), p.next(seq, due)...), p.next(seq, due), 0); err != nil {
+	if err := members.add(append(appendID(nil, seq), p.of(seq, due)...), p.of(seq, due), 0); err != nil {
 		t.Fatal(err)
 	}
 	d, r := dqdDialect{}, &redisDialect{sha: "SHA"}
@@ -64,10 +65,15 @@ func TestRequests(t *testing.T) {
 		{d.pop(nil, due, 100), "DQPOP bench COUNT 100 BLOCK 5000"},
 		{d.ack(nil, in, false), "DQACK bench 00010000000000ab 40 00010000000000ac 41"},
 		{d.ack(nil, in, true), "DQMACK bench JOBS 2 00010000000000ab 40 00010000000000ac 41"},
+		{d.cancel(nil, p, seq, due), "DQCANCEL bench 00010000000000ab"},
+		{d.extend(nil, in, 0, 2, due), "DQMEXTEND bench 1h JOBS 2 00010000000000ab 40 00010000000000ac 41"},
+		{d.extend(nil, in, 1, 2, due), "DQMEXTEND bench 1h JOBS 1 00010000000000ac 41"},
 		{r.addFar(nil, p, seq, due), "ZADD bench 1800000000123 00010000000000abP"},
 		{r.addAt(nil, p, seq, due), "ZADD bench 1800000000123 00010000000000abP"},
 		{r.addMany(nil, p, seq, []int64{due, due + 1}), "ZADD bench 1800000000123 00010000000000abP 1800000000124 00010000000000acP"},
 		{r.pop(nil, due, 100), "EVALSHA SHA 2 bench bench:processing 1800000000123 1800000030123 100"},
+		{r.cancel(nil, p, seq, due), "ZREM bench 00010000000000abP"},
+		{r.extend(nil, members, 0, 1, due), "ZADD bench:processing XX CH 1800003600123 00010000000000abP"},
 		{r.ack(nil, members, false), "ZREM bench:processing 00010000000000abP"},
 	} {
 		if got := words(t, c.got); got != c.want {
@@ -81,7 +87,7 @@ func TestRequests(t *testing.T) {
 func TestPopped(t *testing.T) {
 	const due = 1_800_000_000_123
 	seq := firstSeq(3) + 9
-	payload := string(newPayloads(1).next(seq, due))
+	payload := string(new(payloads).of(seq, due))
 	id := string(appendID(nil, seq))
 	tuple := fmt.Sprintf("*6\r\n$5\r\nbench\r\n$16\r\n%s\r\n$100\r\n%s\r\n:77\r\n:1\r\n:%d\r\n", id, payload, due)
 	var in inbox
@@ -120,12 +126,13 @@ func TestAcked(t *testing.T) {
 	}
 }
 
-// No two payloads are alike, or a server that compresses would look good.
+// No two payloads are alike, or a server that compresses would look good; and a
+// job has the same bytes again, or Redis could not cancel it.
 func TestPayloadsDiffer(t *testing.T) {
-	p := newPayloads(0)
+	p := new(payloads)
 	seen := map[string]bool{}
 	for i := range uint64(1000) {
-		b := p.next(i, 5)
+		b := p.of(i, 5)
 		if len(b) != payloadLen || binary.BigEndian.Uint64(b[8:]) != i {
 			t.Fatalf("payload %x", b)
 		}
@@ -133,5 +140,8 @@ func TestPayloadsDiffer(t *testing.T) {
 	}
 	if len(seen) != 1000 {
 		t.Errorf("%d different payloads of 1000", len(seen))
+	}
+	if again := new(payloads).of(999, 5); !bytes.Equal(again, p.of(999, 5)) || bytes.Equal(again, p.of(999, 6)) {
+		t.Error("a payload is not that of its job")
 	}
 }

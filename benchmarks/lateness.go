@@ -112,7 +112,7 @@ func measureLateness(ctx context.Context, srv *server, load latenessLoad) (sampl
 // produce adds every job latenessLead before its due and returns how many were
 // acknowledged only after it.
 func produce(ctx context.Context, c *conn, d dialect, round int, t0Ms int64, offsets []int64) (late int64, err error) {
-	p := newPayloads(round)
+	p := new(payloads)
 	for i := 0; i < len(offsets); {
 		tickEnd := (offsets[i]/latenessTick.Milliseconds() + 1) * latenessTick.Milliseconds()
 		if err := sleepUntil(ctx, time.UnixMilli(t0Ms+offsets[i]).Add(-latenessLead)); err != nil {

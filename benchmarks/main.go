@@ -7,6 +7,7 @@
 //	go run ./benchmarks -list
 //	go run ./benchmarks -run 'add/|cycle' -rounds 5 -seconds 10 -json out.json
 //	go run ./benchmarks -run waiting -jobs 10000000
+//	go run ./benchmarks -run 'restart|store|look|extend|bulk|connections'
 //
 // README.md says what each case does and what it does not show.
 package main
@@ -42,6 +43,9 @@ type options struct {
 	consumers int // lateness: connections that pop and ack
 	idlers    int // idle: connections that wait
 	jobs      int // waiting: jobs that wait
+	loaded    int // jobs that a server is given before other cases begin
+
+	connections int // connections: how many are idle
 
 	poll time.Duration // how often a worker asks Redis when nothing is due
 }
@@ -51,12 +55,14 @@ func (o options) length() time.Duration {
 }
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "noop" {
-		if err := noopMain(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, "benchmarks noop:", err)
-			os.Exit(1)
+	if len(os.Args) > 1 {
+		if child := children[os.Args[1]]; child != nil {
+			if err := child(os.Args[2:]); err != nil {
+				fmt.Fprintf(os.Stderr, "benchmarks %s: %v\n", os.Args[1], err)
+				os.Exit(1)
+			}
+			return
 		}
-		return
 	}
 	// A first Ctrl-C ends the run and clears up; stop() gives a second one its
 	// usual meaning.
@@ -74,6 +80,9 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// children are the parts of this program that it starts as processes of their own.
+var children = map[string]func([]string) error{"noop": noopMain, "burn": burnMain}
 
 // benchmark is the whole run: parse, start, measure, report, clear up.
 func benchmark(ctx context.Context, args []string, out, log io.Writer) error {
@@ -114,13 +123,18 @@ func benchmark(ctx context.Context, args []string, out, log io.Writer) error {
 				failed = ctx.Err()
 				break // report what was finished
 			}
+			if missing := (notMeasured{}); errors.As(err, &missing) {
+				fmt.Fprintln(log, "  not measured:", missing)
+				rep.Cases = append(rep.Cases, caseReport{Name: c.name, Work: c.work, Load: load, Missing: missing.Error()})
+				continue
+			}
 			err = fmt.Errorf("%s: %w", c.name, err)
 			fmt.Fprintln(log, "benchmarks:", err)
 			failed = errors.Join(failed, err)
 			rep.Cases = append(rep.Cases, caseReport{Name: c.name, Work: c.work, Load: load, Error: err.Error()})
 			continue
 		}
-		rep.Cases = append(rep.Cases, res.report(c, load))
+		rep.Cases = append(rep.Cases, res.reports(c, load)...)
 	}
 	if len(rep.Cases) == 0 {
 		return failed
@@ -154,6 +168,8 @@ func parseFlags(args []string, log io.Writer) (o options, list bool, err error) 
 	fs.IntVar(&o.idlers, "idlers", 64, "idle: connections that wait")
 	fs.DurationVar(&o.poll, "poll", time.Millisecond, "how often each worker asks Redis while nothing is due")
 	fs.IntVar(&o.jobs, "jobs", 10_000_000, "waiting: jobs that wait")
+	fs.IntVar(&o.loaded, "loaded", 1_000_000, "cancel, restart, store, look, extend, bulk: jobs that are loaded before")
+	fs.IntVar(&o.connections, "connections", 10_000, "connections: how many are idle")
 	fs.BoolVar(&list, "list", false, "list the cases and stop")
 	if err := fs.Parse(args); err != nil {
 		return o, false, err
@@ -177,6 +193,12 @@ func parseFlags(args []string, log io.Writer) (o options, list bool, err error) 
 	}
 	if o.jobs < 2 {
 		return o, false, fmt.Errorf("-jobs %d: want at least 2", o.jobs)
+	}
+	if o.loaded < extendBatch {
+		return o, false, fmt.Errorf("-loaded %d: want at least %d", o.loaded, extendBatch)
+	}
+	if o.connections < 1 || o.connections > 50_000 {
+		return o, false, fmt.Errorf("-connections %d: want 1 to 50000", o.connections)
 	}
 	return o, list, nil
 }

@@ -31,6 +31,10 @@ type sample struct {
 	RSSPerJob float64 `json:"rss_growth_bytes_per_job,omitempty"`
 	AddRate   float64 `json:"adds_per_second,omitempty"` // waiting: beside PerSecond
 
+	StartMs    float64 `json:"start_ms,omitempty"` // from the start of the process until it serves
+	DiskPerJob float64 `json:"disk_bytes_per_job,omitempty"`
+	RSSPerConn float64 `json:"rss_bytes_per_connection,omitempty"`
+
 	Early    int64 `json:"early,omitempty"`
 	Lost     int64 `json:"lost,omitempty"`
 	Double   int64 `json:"double,omitempty"`
@@ -40,7 +44,8 @@ type sample struct {
 
 func (s *sample) floats() []*float64 {
 	return []*float64{&s.PerSecond, &s.P50, &s.P99, &s.P999, &s.Max, &s.ServerCPU, &s.ClientCPU,
-		&s.BusyCPU, &s.RSS, &s.HighRSS, &s.RSSPerJob, &s.AddRate}
+		&s.BusyCPU, &s.RSS, &s.HighRSS, &s.RSSPerJob, &s.AddRate,
+		&s.StartMs, &s.DiskPerJob, &s.RSSPerConn}
 }
 
 func (s *sample) counts() []*int64 {
@@ -93,6 +98,9 @@ func (s sample) brief() string {
 	add(s.P50 > 0, "P50 %s P99 %s P99.9 %s ms", millis(s.P50), millis(s.P99), millis(s.P999))
 	add(s.ServerCPU > 0, "CPU %.1f s/M (client %.1f)", s.ServerCPU, s.ClientCPU)
 	add(s.BusyCPU > 0, "CPU %.1f %%", s.BusyCPU)
+	add(s.StartMs > 0, "serving after %.1f ms", s.StartMs)
+	add(s.DiskPerJob > 0, "%.0f B/job on disk", s.DiskPerJob)
+	add(s.RSSPerConn > 0, "RSS %.0f MiB, %.0f B per connection", s.RSS, s.RSSPerConn)
 	add(s.faults() > 0, "early %d lost %d double %d unacked %d", s.Early, s.Lost, s.Double, s.Unacked)
 	add(s.LateAdds > 0, "%d adds came late", s.LateAdds)
 	return strings.Join(parts, "  ")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 )
@@ -18,3 +19,16 @@ func killGroup(p *os.Process) {
 }
 
 func dataSync(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }
+
+// allowFiles lets this process and the servers it starts have n open files each.
+func allowFiles(n uint64) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	if limit.Max < n {
+		return notMeasured{fmt.Sprintf("a process may have %d open files here, and this takes %d: raise ulimit -Hn", limit.Max, n)}
+	}
+	limit.Cur = limit.Max
+	return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
+}

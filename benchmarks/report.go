@@ -24,6 +24,7 @@ type caseReport struct {
 	Work     string    `json:"work"`
 	Load     string    `json:"load_average"` // when the case began
 	Error    string    `json:"error,omitempty"`
+	Missing  string    `json:"not_measured,omitempty"` // what the server or the machine lacks
 	Verdicts []verdict `json:"verdicts,omitempty"`
 	Servers  []sample  `json:"servers,omitempty"` // medians over the rounds
 	Samples  []sample  `json:"samples,omitempty"` // every round
@@ -33,7 +34,8 @@ func describeOptions(o options) map[string]any {
 	return map[string]any{
 		"run": o.run, "rounds": o.rounds, "seconds": o.seconds, "warmup": o.warmup.String(),
 		"producers": o.producers, "workers": o.workers, "inflight": o.inflight,
-		"consumers": o.consumers, "idlers": o.idlers, "jobs": o.jobs, "poll": o.poll.String(), "dqd_args": o.dqdArgs,
+		"consumers": o.consumers, "idlers": o.idlers, "jobs": o.jobs, "loaded": o.loaded, "connections": o.connections,
+		"poll": o.poll.String(), "dqd_args": o.dqdArgs,
 	}
 }
 
@@ -56,9 +58,13 @@ func (r *report) print(w io.Writer) {
 			fmt.Fprintf(tw, "%s\t\t\t\t\t\tfailed\n", c.Name)
 			continue
 		}
+		if c.Missing != "" {
+			fmt.Fprintf(tw, "%s\t\t\t\t\t\tnot measured\n", c.Name)
+			continue
+		}
 		for _, v := range c.Verdicts {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, v.Figure, v.number(v.Dqd), v.peerText(), v.ratioText(), v.Bar, v.text())
-			if !v.Aim {
+			if !v.Aim && !v.Open {
 				bars++
 				if v.Reached {
 					reached++
@@ -84,11 +90,17 @@ func (r *report) print(w io.Writer) {
 		if c.Error != "" {
 			fmt.Fprintf(w, "\n%s\n", c.Error)
 		}
+		if c.Missing != "" {
+			fmt.Fprintf(w, "\n%s: not measured: %s\n", c.Name, c.Missing)
+		}
 	}
 }
 
 func (v verdict) text() string {
-	if v.Reached {
+	switch {
+	case v.Open:
+		return "-"
+	case v.Reached:
 		return "reached"
 	}
 	return "not reached"

@@ -27,6 +27,7 @@ func TestJudge(t *testing.T) {
 		{noneOf(figRate), 0, 0, true},
 		{noneOf(figRate), 1, 0, false},
 		{below(figRate, 1), math.NaN(), 0, false},
+		{beside(figRate, "p"), 5, 1, false}, // there is no bar
 	} {
 		if v := c.bar.judge(rate(c.dqd), rate(c.peer)); v.Reached != c.reached {
 			t.Errorf("%s: dqd %v, peer %v: reached %v", c.bar, c.dqd, c.peer, v.Reached)
@@ -42,16 +43,21 @@ func TestReportTables(t *testing.T) {
 	res := newResult([]string{dqdServer, redisAlways}, samples, []bar{
 		atLeast(figRate, redisAlways, 1.5), atMost(figP50, redisAlways, 0.4), atMost(figP50, redisAlways, 0.3).asAim(), noneOf(figFaults),
 	})
-	r := report{Cases: []caseReport{res.report(benchCase{name: "x", work: "work"}, "0.1"), {Name: "y", Error: "y: it broke"}}}
+	res.more = []*result{newResult(nil, samples, []bar{beside(figP50, redisAlways)})}
+	res.more[0].part = "part"
+	r := report{Cases: append(res.reports(benchCase{name: "x", work: "work"}, "0.1"),
+		caseReport{Name: "y", Error: "y: it broke"}, caseReport{Name: "z", Missing: "no such command"})}
 	var out strings.Builder
 	r.print(&out)
 	want := `
-case  figure                        dqd       peer      ratio  bar                       verdict
-x     rate                          45,000/s  30,000/s  1.50   ≥ 1.5 × redis-always      reached
-x     P50                           0.40 ms   0.90 ms   0.44   ≤ 0.4 × redis-always      not reached
-x     P50                           0.40 ms   0.90 ms   0.44   aim ≤ 0.3 × redis-always  not reached
-x     early, lost, double, unacked  0         -         -      ≤ 0                       reached
-y                                                                                        failed
+case    figure                        dqd       peer      ratio  bar                       verdict
+x       rate                          45,000/s  30,000/s  1.50   ≥ 1.5 × redis-always      reached
+x       P50                           0.40 ms   0.90 ms   0.44   ≤ 0.4 × redis-always      not reached
+x       P50                           0.40 ms   0.90 ms   0.44   aim ≤ 0.3 × redis-always  not reached
+x       early, lost, double, unacked  0         -         -      ≤ 0                       reached
+x part  P50                           0.00 ms   0.00 ms   -      -                         -
+y                                                                                          failed
+z                                                                                          not measured
 
 2 of 3 bars reached (aims not counted)
 
@@ -60,6 +66,8 @@ x     dqd           45,000  -       0.40    -       -         -       12.0      
 x     redis-always  30,000  -       0.90    -       -         -       15.0            -               -      -        0      2     0       0        0
 
 y: it broke
+
+z: not measured: no such command
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
@@ -98,6 +106,9 @@ func TestChoose(t *testing.T) {
 		"idle|waiting": "idle waiting",
 		"wait":         "",
 		"5k.*1M":       "lateness/5k-1M",
+		"bulk":         "bulk/purge bulk/requeue bulk/due",
+		"bulk/d|look":  "look bulk/due",
+		"due":          "",
 	} {
 		if got := names(pattern); got != want {
 			t.Errorf("%q: %q, want %q", pattern, got, want)

@@ -97,12 +97,15 @@ type server struct {
 	addr     string
 	dir      string
 	dialect  func() dialect
+	argv     []string
+	started  time.Time
 	cmd      *exec.Cmd
 	exited   chan struct{} // closed once the process was waited for
 }
 
-// start runs the named server on a free port and waits until it answers PING.
-func (l *launcher) start(ctx context.Context, name string) (*server, error) {
+// start runs the named server, with more arguments if need be, on a free port
+// and waits until it answers PING.
+func (l *launcher) start(ctx context.Context, name string, more ...string) (*server, error) {
 	dir, err := os.MkdirTemp(l.base, name+"-")
 	if err != nil {
 		return nil, err
@@ -111,24 +114,11 @@ func (l *launcher) start(ctx context.Context, name string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{launcher: l, name: name, addr: "127.0.0.1:" + port, dir: dir, exited: make(chan struct{})}
-	argv := s.argv(port)
-	s.cmd = exec.Command(argv[0], argv[1:]...)
-	s.cmd.Dir = dir
-	s.cmd.SysProcAttr = childAttributes()
-	logFile, err := os.Create(filepath.Join(dir, "server.log"))
-	if err != nil {
+	s := &server{launcher: l, name: name, addr: "127.0.0.1:" + port, dir: dir, started: time.Now()}
+	s.argv = append(s.command(port), more...)
+	if err := s.launch(); err != nil {
 		return nil, err
 	}
-	defer logFile.Close()
-	s.cmd.Stdout, s.cmd.Stderr = logFile, logFile
-	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
-	}
-	go func() { // ends with the process; stop waits for it
-		s.cmd.Wait()
-		close(s.exited)
-	}()
 	l.mu.Lock()
 	l.live[s] = true
 	l.mu.Unlock()
@@ -141,7 +131,40 @@ func (l *launcher) start(ctx context.Context, name string) (*server, error) {
 	return s, nil
 }
 
-func (s *server) argv(port string) []string {
+// launch begins the process. Its data is what the one before it left.
+func (s *server) launch() error {
+	cmd := exec.Command(s.argv[0], s.argv[1:]...)
+	cmd.Dir = s.dir
+	cmd.SysProcAttr = childAttributes()
+	logFile, err := os.OpenFile(filepath.Join(s.dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer logFile.Close()
+	cmd.Stdout, cmd.Stderr = logFile, logFile
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", s.name, err)
+	}
+	exited := make(chan struct{})
+	s.cmd, s.exited = cmd, exited
+	go func() { // ends with the process; kill waits for it
+		cmd.Wait()
+		close(exited)
+	}()
+	return nil
+}
+
+func (s *server) isRedis() bool { return s.name == redisAlways || s.name == redisEverysec }
+
+// words chooses between the words of dqd and of Redis, split on spaces.
+func (s *server) words(dqd, redis string) []string {
+	if s.isRedis() {
+		return strings.Fields(redis)
+	}
+	return strings.Fields(dqd)
+}
+
+func (s *server) command(port string) []string {
 	s.dialect = func() dialect { return dqdDialect{} }
 	switch s.name {
 	case redisAlways, redisEverysec:
@@ -190,11 +213,16 @@ func (s *server) ping(ctx context.Context) error {
 	return err
 }
 
-// stop kills the server (its data is not wanted), its children with it, and
-// removes its directory. It may be called twice.
-func (s *server) stop() {
+// kill is kill -9 of the server and its children.
+func (s *server) kill() {
 	killGroup(s.cmd.Process)
 	<-s.exited
+}
+
+// stop kills the server (its data is not wanted) and removes its directory. It
+// may be called twice.
+func (s *server) stop() {
+	s.kill()
 	s.launcher.mu.Lock()
 	delete(s.launcher.live, s)
 	s.launcher.mu.Unlock()
