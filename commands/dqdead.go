@@ -1,7 +1,7 @@
 package commands
 
 var dqdead = Command{
-	Name: "dqdead", Arity: -3, Flags: []string{"readonly"},
+	Name: "dqdead", Arity: -3, Flags: []string{"readonly", "no_multi"},
 	FirstKey: 1, LastKey: 1, Step: 1,
 	Categories: []string{"@read", "@slow", "@dq-look"},
 	Group:      "delay", Since: "1.0.0", Complexity: "O(M log D) a call with M jobs shown and D dead jobs",

@@ -1,7 +1,7 @@
 package commands
 
 var dqpeek = Command{
-	Name: "dqpeek", Arity: -2, Flags: []string{"readonly"},
+	Name: "dqpeek", Arity: -2, Flags: []string{"readonly", "no_multi"},
 	FirstKey: 1, LastKey: 1, Step: 1,
 	Categories: []string{"@read", "@slow", "@dq-look"},
 	Group:      "delay", Since: "1.0.0", Complexity: "O(log N + M) with M jobs shown and N jobs in the queue",

@@ -1,7 +1,7 @@
 package commands
 
 var dqqueues = Command{
-	Name: "dqqueues", Arity: -2, Flags: []string{"readonly"},
+	Name: "dqqueues", Arity: -2, Flags: []string{"readonly", "no_multi"},
 	Categories: []string{"@read", "@slow", "@dq-look"},
 	Group:      "delay", Since: "1.0.0", Complexity: "O(log Q + M) a call with M queues looked at and Q queues in all",
 	Summary: "Walks over all queues, a part at a time.",

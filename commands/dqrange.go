@@ -8,7 +8,7 @@ import (
 )
 
 var dqrange = Command{
-	Name: "dqrange", Arity: -4, Flags: []string{"readonly"},
+	Name: "dqrange", Arity: -4, Flags: []string{"readonly", "no_multi"},
 	FirstKey: 1, LastKey: 1, Step: 1,
 	Categories: []string{"@read", "@slow", "@dq-look"},
 	Group:      "delay", Since: "1.0.0",

@@ -1,7 +1,7 @@
 package commands
 
 var dqscan = Command{
-	Name: "dqscan", Arity: -3, Flags: []string{"readonly"},
+	Name: "dqscan", Arity: -3, Flags: []string{"readonly", "no_multi"},
 	FirstKey: 1, LastKey: 1, Step: 1,
 	Categories: []string{"@read", "@slow", "@dq-look"},
 	Group:      "delay", Since: "1.0.0",

@@ -52,7 +52,7 @@ var typeOf = Command{
 }
 
 var scan = Command{
-	Name: "scan", Arity: -2, Flags: []string{"readonly"},
+	Name: "scan", Arity: -2, Flags: []string{"readonly", "no_multi"},
 	Categories: []string{"@keyspace", "@read", "@slow"},
 	Group:      "generic", Since: "1.0.0", Complexity: "O(log Q + M) a call with M queues looked at and Q queues in all",
 	Summary: "Walks over all queues as DQQUEUES does; COUNT is 10 if left out.",

@@ -215,7 +215,7 @@ func TestCommandReply(t *testing.T) {
 		"COMMAND GETKEYS nothing mail":               "-ERR Invalid command specified ",
 		"COMMAND DOCS nothing":                       "%0 ",
 		"COMMAND INFO nothing":                       "*1 _ ",
-		"COMMAND LIST FILTERBY ACLCAT transaction":   "*3 $5 multi $4 exec $7 discard ",
+		"COMMAND LIST FILTERBY ACLCAT transaction":   "*5 $5 multi $4 exec $7 discard $5 watch $7 unwatch ",
 		"COMMAND LIST FILTERBY PATTERN DQ[A-C]*":     "*10 $5 dqadd $8 dqcancel $5 dqack $7 dqcount $7 dqclock $8 dqconfig $12 dqconfig|set $12 dqconfig|get $14 dqconfig|reset $13 dqconfig|help ",
 		"COMMAND LIST FILTERBY PATTERN client|set*":  "*2 $14 client|setname $14 client|setinfo ",
 		"COMMAND GETKEYS MEMORY USAGE mail":          "*1 $4 mail ",

@@ -10,7 +10,7 @@ func (*Shutdown) isRequest() {}
 const ErrDebug = Error(`ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.`)
 
 var shutdown = Command{
-	Name: "shutdown", Arity: -1, Flags: []string{"admin", "noscript", "loading", "stale", "allow_busy"},
+	Name: "shutdown", Arity: -1, Flags: []string{"admin", "noscript", "loading", "stale", "no_multi", "allow_busy"},
 	Categories: []string{"@admin", "@slow", "@dangerous"},
 	Group:      "server", Since: "1.0.0", Complexity: "O(1)",
 	Summary: "Ends the server as SIGTERM does: clients are served to the end, waiting pops get null. No reply: the connection closes. All jobs are kept, whatever the option.",

@@ -61,7 +61,7 @@ var table = []*Command{
 	&command, &info, &config, &slowlog, &latency, &memory, &timeNow,
 	&dbsize, &scan, &typeOf, &exists,
 	&role, &wait, &waitAOF, &cluster, &readOnly, &readWrite, &shutdown, &debug,
-	&multi, &exec, &discard,
+	&multi, &exec, &discard, &watch, &unwatch,
 }
 
 // index has the rows by name.

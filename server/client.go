@@ -17,6 +17,7 @@ type clientInfo struct {
 	active                     time.Time // of the latest command or reply
 	commands                   int64
 	latest                     string // the latest command's name
+	multi                      int    // queued commands; -1 = there is no MULTI
 }
 
 const errNoClient = commands.Error("ERR No such client")
@@ -169,6 +170,9 @@ func (c *conn) line() string {
 	if c.info.noTouch {
 		flags += "T"
 	}
+	if c.info.multi >= 0 {
+		flags += "x"
+	}
 	if flags == "" {
 		flags = "N"
 	}
@@ -177,11 +181,11 @@ func (c *conn) line() string {
 		latest = "NULL"
 	}
 	o := &c.output
-	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 sub=0 psub=0 ssub=0 multi=-1 watch=0 "+
+	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d watch=0 "+
 		"qbuf=%d qbuf-free=0 argv-mem=%d multi-mem=0 obl=0 oll=%d omem=%d tot-mem=%d events=r cmd=%s user=default redir=-1 resp=%d "+
 		"lib-name=%s lib-ver=%s tot-cmds=%d\n",
 		c.id, c.peer, c.local, c.info.name,
-		time.Since(c.since)/time.Second, time.Since(c.info.active)/time.Second, flags,
+		time.Since(c.since)/time.Second, time.Since(c.info.active)/time.Second, flags, c.info.multi,
 		c.chunk, c.pending.bytes, c.pending.len(), o.unread(), c.charged.Load(), latest, c.protocol(),
 		c.info.libName, c.info.libVer, c.info.commands)
 }

@@ -48,9 +48,9 @@ type conn struct {
 	quota    int      // the batch moves on when it is so long
 	calls    []*shard.Call
 	eof      bool
-	partial  time.Time // since when a command is incomplete; zero = none is
-	deadline time.Time // the read deadline as set
-	refused  bool      // a MULTI was refused: nothing runs until EXEC or DISCARD
+	partial  time.Time    // since when a command is incomplete; zero = none is
+	deadline time.Time    // the read deadline as set
+	multi    *transaction // since MULTI; nil = there is none
 	authed   bool
 	replies  replyMode
 
@@ -61,6 +61,7 @@ type conn struct {
 	pending pending
 	output  output
 	chunk   int         // the size of the input's chunk, to be charged
+	queued  int         // the bytes of multi, likewise
 	waits   waitFor     // why run does not go on parsing
 	parked  bool        // run is in Read although it has commands to execute
 	kicked  bool        // run's Read was interrupted by a past deadline
@@ -80,7 +81,7 @@ func newConn(s *Server, nc net.Conn, id int64) *conn {
 	}
 	c.wake.L = &c.mu
 	c.output.init(nc)
-	c.info.active = c.since
+	c.info.active, c.info.multi = c.since, -1
 	c.authenticate(!s.hasPassword())
 	return c
 }
@@ -165,6 +166,12 @@ func (c *conn) leave() {
 func (c *conn) finish() {
 	c.mu.Lock()
 	for !c.ended && !(c.pending.empty() && c.output.settled()) {
+		if c.pending.held() {
+			c.mu.Unlock()
+			c.runLater()
+			c.mu.Lock()
+			continue
+		}
 		c.wake.Wait()
 	}
 	ended := c.ended
@@ -196,6 +203,7 @@ func (c *conn) end() {
 	if c.loading != nil {
 		c.loading.Stop()
 	}
+	c.pending.letGo()
 	lost := c.encode()
 	lost = append(lost, c.output.drop()...)
 	why = c.why
@@ -231,6 +239,9 @@ func (c *conn) Gone() bool { return c.gone.Load() }
 func (c *conn) Deliver(call *shard.Call) {
 	c.mu.Lock()
 	bad := !c.pending.deliver(call) && !c.ended
+	if c.ended {
+		c.pending.letGo()
+	}
 	if bad {
 		c.abortLocked(closedInternal)
 	}

@@ -29,42 +29,70 @@ func (c *conn) dispatch(args [][]byte) (need waitFor, stop bool) {
 			err = errNoAuth
 		}
 		if err != nil {
-			return waitNothing, c.refuse(row, err.(commands.Error))
+			return waitNothing, c.refuse(row, refusal(row, err))
 		}
 	}
 	row, request, err := commands.Parse(args, c.srv.opts.Arguments)
-	if _, isMulti := request.(*commands.Multi); c.refused || isMulti || row != nil && row.Name == "multi" {
-		return c.inRefusedMulti(row, request, args, err)
+	if c.multi != nil {
+		return c.inMulti(row, request, args, err)
 	}
 	if err != nil {
-		return waitNothing, c.refuse(row, err.(commands.Error))
+		if row != nil && row.Name == "multi" {
+			c.multi = &transaction{refused: true, aborted: true}
+		}
+		return waitNothing, c.refuse(row, refusal(row, err))
 	}
 
-	switch r := request.(type) {
-	// These depend on nothing that an earlier command may change.
-	case *commands.Ping:
-		if r.Message == nil {
-			return waitNothing, c.answer(row, replyPong)
-		}
-		return waitNothing, c.answer(row, commands.Bulk(r.Message))
-	case *commands.Echo:
-		return waitNothing, c.answer(row, commands.Bulk(r.Message))
-	case *commands.Select:
+	switch request.(type) {
+	case *commands.Multi:
+		c.multi = &transaction{}
 		return waitNothing, c.answer(row, commands.OK)
-	case *commands.Time:
-		return waitNothing, c.answer(row, c.srv.time())
 	case *commands.Exec:
 		return waitNothing, c.answer(row, commands.ErrExecAlone)
 	case *commands.Discard:
 		return waitNothing, c.answer(row, commands.ErrDiscardAlone)
-
-	case *commands.Hello, *commands.Auth, *commands.Quit, *commands.Reset,
-		*commands.Client, *commands.Info, *commands.Config, *commands.CommandQuery, *commands.Help,
-		*commands.SlowLog, *commands.Latency, *commands.Memory, *commands.Cluster,
-		*commands.Role, *commands.Wait, *commands.ReadOnly, *commands.Shutdown:
+	case *commands.Watch:
+		return waitNothing, c.answer(row, commands.ErrWatch)
+	}
+	if reply := c.simple(request); reply != nil {
+		return waitNothing, c.answer(row, reply)
+	}
+	if answersItself(request) {
 		return c.alone(row, request, args)
 	}
 	return c.call(row, request, args)
+}
+
+// simple answers a command that depends on nothing that an earlier one may change; nil =
+// it is another one.
+func (c *conn) simple(request commands.Request) commands.Reply {
+	switch r := request.(type) {
+	case *commands.Ping:
+		if r.Message == nil {
+			return replyPong
+		}
+		return commands.Bulk(r.Message)
+	case *commands.Echo:
+		return commands.Bulk(r.Message)
+	case *commands.Select, *commands.Unwatch:
+		return commands.OK
+	case *commands.Time:
+		return c.srv.time()
+	}
+	return nil
+}
+
+// answersItself tells what the server answers itself from what goes to the shard.
+func answersItself(request commands.Request) bool {
+	switch request.(type) {
+	case *commands.Ping, *commands.Echo, *commands.Select, *commands.Unwatch, *commands.Time,
+		*commands.Hello, *commands.Auth, *commands.Quit, *commands.Reset,
+		*commands.Client, *commands.Info, *commands.Config, *commands.CommandQuery, *commands.Help,
+		*commands.SlowLog, *commands.Latency, *commands.Memory, *commands.Cluster,
+		*commands.Role, *commands.Wait, *commands.ReadOnly, *commands.Shutdown:
+		return true
+	}
+	return false
 }
 
 // alone runs a local command when all earlier ones are answered (rule 3), and
@@ -77,7 +105,7 @@ func (c *conn) alone(row *commands.Command, request commands.Request, args [][]b
 	c.info.latest = row.Name // CLIENT LIST shows itself
 	c.mu.Unlock()
 	begun := c.srv.clock()
-	e := entry{reply: c.runLocal(request), row: c.srv.rows[row], args: args, done: true}
+	e := entry{reply: c.answerLocal(request), row: c.srv.rows[row], args: args, done: true}
 	e.took = c.srv.clock() - begun
 	switch request.(type) {
 	case *commands.Quit:
@@ -90,8 +118,8 @@ func (c *conn) alone(row *commands.Command, request commands.Request, args [][]b
 	return waitNothing, !c.commit() || e.last
 }
 
-// runLocal runs a command that concerns the connection or the process.
-func (c *conn) runLocal(request commands.Request) commands.Reply {
+// answerLocal runs a command that concerns the connection or the process.
+func (c *conn) answerLocal(request commands.Request) commands.Reply {
 	switch r := request.(type) {
 	case *commands.Hello:
 		return c.hello(r)
@@ -149,11 +177,7 @@ func (c *conn) refuse(row *commands.Command, err commands.Error) (stop bool) {
 // call makes a call to the shard.
 func (c *conn) call(row *commands.Command, request commands.Request, args [][]byte) (need waitFor, stop bool) {
 	if c.srv.shard.Load() == nil {
-		if !c.loadingOver() {
-			return waitShard, false
-		}
-		c.add(entry{reply: errLoading, row: c.srv.rows[row], done: true, last: true})
-		return waitNothing, true
+		return c.loadingFor(row)
 	}
 	if row.Has("denyoom") {
 		if refused := c.srv.opts.Guard.Refuse(); refused != "" {
@@ -181,6 +205,15 @@ func (c *conn) call(row *commands.Command, request commands.Request, args [][]by
 	return waitNothing, false
 }
 
+// loadingFor makes a command wait for the shard, or refuses it when that took too long.
+func (c *conn) loadingFor(row *commands.Command) (need waitFor, stop bool) {
+	if !c.loadingOver() {
+		return waitShard, false
+	}
+	c.add(entry{reply: errLoading, row: c.srv.rows[row], done: true, last: true})
+	return waitNothing, true
+}
+
 // loadingOver reports whether the wait for the shard has lasted long enough; the
 // first time it starts the clock.
 func (c *conn) loadingOver() bool {
@@ -195,29 +228,6 @@ func (c *conn) loadingOver() bool {
 		})
 	}
 	return c.late
-}
-
-// inRefusedMulti answers MULTI with an error and everything behind it too, until
-// EXEC or DISCARD. Clients send MULTI, the commands and EXEC in one write: would
-// the commands run, a retry of the whole would double them.
-func (c *conn) inRefusedMulti(row *commands.Command, request commands.Request, args [][]byte, err error) (need waitFor, stop bool) {
-	c.refused = true
-	if err != nil {
-		return waitNothing, c.refuse(row, err.(commands.Error))
-	}
-	switch request.(type) {
-	case *commands.Multi:
-		return waitNothing, c.answer(row, commands.ErrMulti)
-	case *commands.Exec:
-		c.refused = false
-		return waitNothing, c.answer(row, commands.ErrExecAborted)
-	case *commands.Discard:
-		c.refused = false
-		return waitNothing, c.answer(row, commands.OK)
-	case *commands.Quit, *commands.Reset:
-		return c.alone(row, request, args)
-	}
-	return waitNothing, c.answer(row, commands.ErrInMulti)
 }
 
 // isHTTP recognises the first line of an HTTP request, or a later one.

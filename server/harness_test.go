@@ -122,6 +122,8 @@ func (f *fakeShard) handle(c *shard.Call) bool {
 			return false
 		}
 		c.Reply = f.pop(r)
+	case *commands.Transaction:
+		c.Reply = f.transaction(r)
 	default:
 		c.Reply = commands.Int(0)
 	}

@@ -119,23 +119,25 @@ $-1
 > DISCARD
 -ERR DISCARD without MULTI
 > MULTI
--`+string(commands.ErrMulti)+`
++OK
 > DQADD q a x
--`+string(commands.ErrInMulti)+`
++QUEUED
 > PING
--`+string(commands.ErrInMulti)+`
++QUEUED
 > NOSUCH
 -ERR unknown command 'NOSUCH', with args beginning with: 
 > EXEC
 -EXECABORT Transaction discarded because of previous errors.
 > MULTI
--`+string(commands.ErrMulti)+`
++OK
+> DQADD q a x
++QUEUED
 > DISCARD
 +OK
 > MULTI x
 -ERR wrong number of arguments for 'multi' command
 > DQADD q a x
--`+string(commands.ErrInMulti)+`
+-`+string(commands.ErrMultiRefused)+`
 > RESET
 +RESET
 > DQADD q b x
@@ -272,11 +274,11 @@ func TestPassword(t *testing.T) {
 func TestRefusedMultiRunsNothing(t *testing.T) {
 	both(t, Options{Password: "p"}, func(r *rig) {
 		c := r.client()
-		c.send("MULTI\r\nDQADD q a x\r\nEXEC\r\nAUTH p\r\nMULTI\r\nDQADD q b x\r\nHELLO 3\r\nDQADD q c x\r\nEXEC\r\nPING\r\n")
-		c.expect("-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n+OK\r\n")
-		c.expect("-" + string(commands.ErrMulti) + "\r\n")
+		c.send("MULTI\r\nDQADD q a x\r\nEXEC\r\nAUTH p\r\nMULTI x\r\nDQADD q b x\r\nHELLO 3\r\nDQADD q c x\r\nEXEC\r\nPING\r\n")
+		c.expect("-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n-EXECABORT Transaction discarded because of: NOAUTH Authentication required.\r\n+OK\r\n")
+		c.expect("-ERR wrong number of arguments for 'multi' command\r\n")
 		for range 3 {
-			c.expect("-" + string(commands.ErrInMulti) + "\r\n")
+			c.expect("-" + string(commands.ErrMultiRefused) + "\r\n")
 		}
 		c.expect("-" + string(commands.ErrExecAborted) + "\r\n+PONG\r\n")
 		if n, _, _, _ := r.sh.counts(); n != 0 {
@@ -393,7 +395,7 @@ func TestGoRedis(t *testing.T) {
 					p.Do(ctx, "DQADD", "q", "t", "x")
 					return nil
 				})
-				if after, _, _, _ := r.sh.counts(); err == nil || after != before {
+				if after, _, _, _ := r.sh.counts(); err != nil || after != before+1 {
 					t.Error(err, after-before)
 				}
 				cmds, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {

@@ -102,6 +102,7 @@ func (c *conn) encode() (lost []*shard.Call) {
 			e.took = now.Sub(c.srv.started) - e.begun
 		}
 		c.account(&e, reply)
+		e.multi.count(reply)
 		if c.ended || o.over {
 			if carriesJobs(reply) {
 				lost = append(lost, e.call)
@@ -248,7 +249,7 @@ func (c *conn) charge() {
 	if c.ended {
 		return
 	}
-	now := int64(c.chunk + c.pending.bytes + cap(c.output.w.Buf))
+	now := int64(c.chunk + c.queued + c.pending.bytes + cap(c.output.w.Buf))
 	was := c.charged.Load()
 	if d := now - was; d > -chargeStep && d < chargeStep && now > 0 {
 		return
@@ -262,8 +263,13 @@ const chargeStep = 8 << 10
 
 // carriesJobs reports whether r hands out jobs.
 func carriesJobs(r commands.Reply) bool {
-	_, ok := r.(*commands.Deliveries)
-	return ok
+	switch r.(type) {
+	case *commands.Deliveries:
+		return true
+	case commands.Results:
+		return commands.DeliveriesIn(r) != nil
+	}
+	return false
 }
 
 // isLastReply reports an error on which clients send their whole pipeline again.

@@ -22,6 +22,8 @@ type entry struct {
 	mute  bool           // CLIENT REPLY OFF: the reply is thrown away
 	block bool           // a pop that may wait
 	alone bool           // nothing behind it is parsed before it is answered
+	multi *transaction   // of an EXEC
+	held  bool           // the shard has answered, local commands of multi must run
 }
 
 // answer returns the reply of a done entry.
@@ -62,9 +64,23 @@ func (p *pending) deliver(c *shard.Call) bool {
 	if p.next == len(p.entries) || p.entries[p.next].call != c {
 		return false
 	}
-	p.entries[p.next].done = true
+	e := &p.entries[p.next]
+	e.held = e.multi != nil && len(e.multi.later) > 0
+	e.done = !e.held
 	p.advance()
 	return true
+}
+
+// held reports that the next entry is an EXEC that the shard has answered and that
+// local commands still belong to.
+func (p *pending) held() bool { return p.next < len(p.entries) && p.entries[p.next].held }
+
+// letGo lets a held entry be encoded.
+func (p *pending) letGo() {
+	if p.held() {
+		p.entries[p.next].held, p.entries[p.next].done = false, true
+		p.advance()
+	}
 }
 
 func (p *pending) advance() {

@@ -17,6 +17,7 @@ type waitFor uint8
 const (
 	waitNothing waitFor = iota
 	waitEmpty           // all earlier calls answered
+	waitExec            // the same, or the last of them is an EXEC whose local commands must run
 	waitRoom            // unanswered calls and unread output below their bounds
 	waitShard           // the shard serves
 )
@@ -62,7 +63,11 @@ func (c *conn) parse() bool {
 			return c.commit() && c.setWait(need)
 		}
 		if n := len(c.batch); n > 0 && c.batch[n-1].alone { // rule 4
-			return c.commit() && c.setWait(waitEmpty)
+			need := waitEmpty
+			if c.batch[n-1].multi != nil {
+				need = waitExec
+			}
+			return c.commit() && c.setWait(need)
 		}
 	}
 }
@@ -70,12 +75,15 @@ func (c *conn) parse() bool {
 // proceed reports whether what run waits for has come.
 func (c *conn) proceed() bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.met(c.waits) {
-		return false
+	met, held := c.met(c.waits), c.pending.held()
+	if met {
+		c.waits = waitNothing
 	}
-	c.waits = waitNothing
-	return true
+	c.mu.Unlock()
+	if met && held {
+		c.runLater()
+	}
+	return met
 }
 
 // execute runs the framed command: its reply or call goes to the batch. If it
@@ -127,6 +135,8 @@ func (c *conn) met(w waitFor) bool {
 	switch w {
 	case waitEmpty:
 		return c.pending.empty()
+	case waitExec:
+		return c.pending.empty() || c.pending.held()
 	case waitRoom:
 		return c.roomLocked() > 0
 	case waitShard:
@@ -174,7 +184,7 @@ const argsKeep = 64
 // add puts an executed command into the batch.
 func (c *conn) add(e entry) {
 	e.mute = e.mute || c.replies.mute() && !e.last
-	e.bytes = c.frame.Len
+	e.bytes += c.frame.Len
 	c.batch = append(c.batch, e)
 	c.bytes += e.bytes
 }
@@ -209,6 +219,7 @@ func (c *conn) commit() bool {
 	if row := c.batch[len(c.batch)-1].row; row != nil {
 		c.info.latest = row.name
 	}
+	c.info.multi = c.multi.len()
 	lost := c.encode()
 	c.send()
 	goOn := !c.ended && !c.quit
@@ -259,9 +270,10 @@ func (c *conn) fill() bool {
 	if free && !c.argsLent {
 		c.args = c.args[:0]
 	}
-	c.parked = c.waits != waitNothing && len(c.in.unparsed()) > 0
+	c.parked = c.waits != waitNothing && (len(c.in.unparsed()) > 0 || c.waits == waitExec)
 	room := c.in.room(max(c.framer.Need(), c.frameNeed()), free && !c.in.lent)
 	c.chunk = cap(c.in.chunk)
+	c.queued = c.multi.size()
 	c.charge()
 	c.setReadDeadline()
 	c.mu.Unlock()

@@ -96,7 +96,7 @@ func (s *Server) passes(user, password []byte) bool {
 // reset makes the connection as it was when new; the library's name stays.
 func (c *conn) reset() commands.Reply {
 	c.authenticate(!c.srv.hasPassword())
-	c.refused = false
+	c.multi = nil
 	c.replies = replyMode{}
 	c.mu.Lock()
 	defer c.mu.Unlock()

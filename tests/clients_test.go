@@ -64,6 +64,13 @@ func TestRedisCli(t *testing.T) {
 	// A session on standard input, as in a shell script.
 	check(cli("DQADD s a 1\nDQADD s b 2 DELAY 1h\nDQLEN s\n"), "a\nb\n2\n")
 
+	// A transaction; redis-cli follows what is queued.
+	check(cli("MULTI\nDQADD tx a 1\nDQADD tx a 2 NX\nDQLEN tx\nEXEC\n", "--no-raw"), "OK\nQUEUED\nQUEUED\nQUEUED\n1) \"a\"\n2) (nil)\n3) (integer) 1\n")
+	check(cli("MULTI\nDQADD tx b 1\nDISCARD\nDQLEN tx\n", "--no-raw"), "OK\nQUEUED\nOK\n(integer) 1\n")
+	if got := cli("MULTI\nDQADD tx b 1\nDQADD tx a 1\nEXEC\n", "--no-raw"); !strings.Contains(got, "(error) EXECABORT Transaction discarded: command 2 (dqadd): DUPID ") {
+		t.Errorf("redis-cli prints\n%s", got)
+	}
+
 	// --pipe ends with an ECHO of random bytes and compares.
 	var load strings.Builder
 	for i := range 1000 {
@@ -177,6 +184,63 @@ func TestGoRedis(t *testing.T) {
 			}
 
 			pipeline(t, rdb)
+		})
+	}
+}
+
+// go-redis sends MULTI, the commands and EXEC in one write; what a refused command
+// stands among has not happened.
+func TestGoRedisTransactions(t *testing.T) {
+	for _, protocol := range []int{2, 3} {
+		t.Run(fmt.Sprintf("RESP%d", protocol), func(t *testing.T) {
+			server := dqdtest.Start(t, dqdtest.Options{})
+			rdb := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: protocol})
+			defer rdb.Close()
+			ctx := t.Context()
+			answers, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				p.Do(ctx, "DQADD", "orders", "order-42", "x")
+				p.Do(ctx, "DQADD", "mail", "m1", "x", "DELAY", "1h")
+				p.Do(ctx, "DQPOP", "orders")
+				p.Do(ctx, "DQSTATS", "mail")
+				p.Ping(ctx)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if id, err := answers[0].(*redis.Cmd).Text(); id != "order-42" || err != nil {
+				t.Errorf("DQADD: %q, %v", id, err)
+			}
+			jobs, err := answers[2].(*redis.Cmd).Slice()
+			if err != nil || len(jobs) != 1 || jobs[0].([]any)[1] != "order-42" {
+				t.Errorf("DQPOP: %v, %v", jobs, err)
+			}
+			if stats, err := answers[3].(*redis.Cmd).Result(); field(stats, "delayed") != int64(1) || err != nil {
+				t.Errorf("DQSTATS: %v, %v", stats, err)
+			}
+			_, err = rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				p.Do(ctx, "DQADD", "orders", "order-43", "x")
+				p.Do(ctx, "DQADD", "mail", "m1", "x")
+				return nil
+			})
+			if err == nil || !strings.HasPrefix(err.Error(), "EXECABORT Transaction discarded: command 2 (dqadd): DUPID ") {
+				t.Errorf("a transaction with an error: %v", err)
+			}
+			_, err = rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				p.Do(ctx, "DQADD", "orders", "order-43", "x")
+				p.Do(ctx, "DQADD", "mail", "m2", "x", "DELAY", "1.5")
+				return nil
+			})
+			if err == nil || !strings.HasPrefix(err.Error(), "BADTIME ") && !strings.HasPrefix(err.Error(), "EXECABORT ") {
+				t.Errorf("a transaction with a refused command: %v", err)
+			}
+			if n, err := rdb.Do(ctx, "DQLEN", "orders").Int(); n != 1 || err != nil {
+				t.Errorf("%d orders, %v", n, err)
+			}
+			err = rdb.Watch(ctx, func(*redis.Tx) error { t.Error("it goes on"); return nil }, "orders")
+			if err == nil || !strings.HasPrefix(err.Error(), "ERR WATCH is not supported") {
+				t.Errorf("Watch: %v", err)
+			}
 		})
 	}
 }

@@ -35,6 +35,14 @@ func TestConnectionCommandsAreAnsweredAsByRedis(t *testing.T) {
 		`CONFIG SET; CONFIG SET timeout; CONFIG SET a 1 b; CONFIG SET nonsense 1; CONFIG SET timeout x; CONFIG SET timeout -1; CONFIG SET timeout 5 timeout 6; CONFIG SET databases 5; CONFIG SET timeout 5 nonsense 1; CONFIG GET timeout`,
 		`CONFIG SET timeout 300 slowlog-max-len 7; CONFIG GET timeout; CONFIG GET slowlog-max-len; CONFIG SET timeout 0 slowlog-max-len 128; CONFIG SET protected-mode maybe; CONFIG GET timeout timeout; CONFIG GET slowlog-max*`,
 		`COMMAND LIST NONSENSE; COMMAND LIST FILTERBY NONSENSE x; COMMAND LIST FILTERBY MODULE nonsense; COMMAND LIST FILTERBY PATTERN nonsense; COMMAND LIST FILTERBY PATTERN client|getn*; COMMAND GETKEYS MEMORY USAGE x; COMMAND DOCS nonsense`,
+		`MULTI; MULTI; PING; EXEC; EXEC; DISCARD`,
+		`MULTI; WATCH a; PING; EXEC; WATCH; UNWATCH; UNWATCH x`,
+		`MULTI; UNWATCH; SELECT 0; ECHO x; CLIENT SETNAME me; CLIENT GETNAME; CONFIG GET save; AUTH nobody wrong; EXEC; CLIENT GETNAME`,
+		`MULTI; NONSENSE; PING; EXEC; EXEC`,
+		`MULTI; ECHO; CLIENT NONSENSE; DISCARD x; EXEC`,
+		`MULTI; PING; EXEC x; EXEC; DISCARD x; EXEC x`,
+		`MULTI; PING; DISCARD; EXEC; MULTI; EXEC`,
+		`MULTI; RESET; EXEC; MULTI; QUIT`,
 	}
 	for _, pass := range []string{"", password} {
 		name, redisArgs := "no password", []string(nil)

@@ -80,6 +80,9 @@ func (b *Batch) Empty() bool { return len(b.effects) == 0 }
 // Size returns the bytes of the effects so far.
 func (b *Batch) Size() int { return len(b.effects) }
 
+// Cut takes back all effects behind the first size bytes.
+func (b *Batch) Cut(size int) { b.effects = b.effects[:size] }
+
 // Seal returns the entry. The batch is empty afterwards.
 func (b *Batch) Seal(h Header) []byte {
 	b.scratch = h.append(b.scratch[:0])

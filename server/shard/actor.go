@@ -373,7 +373,22 @@ func (s *Shard) took(n int) {
 
 // evaluate answers one call; a nil reply without again means that it shall wait.
 func (s *Shard) evaluate(b *evaluate.Batch, c *Call) (reply commands.Reply, again bool) {
-	switch r := c.Request.(type) {
+	switch c.Request.(type) {
+	case *commands.Clock, *commands.Stats:
+	default:
+		if s.bytes.Load() > inboxBytes {
+			return commands.Error("BUSY more than 64 MiB of commands wait for the disk: nothing was done, try later"), false
+		}
+	}
+	if t, ok := c.Request.(*commands.Transaction); ok {
+		return b.Transaction(t, func(r commands.Request) (commands.Reply, bool) { return s.decide(b, c.Client, r) })
+	}
+	return s.decide(b, c.Client, c.Request)
+}
+
+// decide answers one request, which may be part of a transaction.
+func (s *Shard) decide(b *evaluate.Batch, client Client, request commands.Request) (reply commands.Reply, again bool) {
+	switch r := request.(type) {
 	case *commands.Clock:
 		// What is accepted must be in the log before it is answered: the next
 		// batch is stamped with it.
@@ -384,7 +399,7 @@ func (s *Shard) evaluate(b *evaluate.Batch, c *Call) (reply commands.Reply, agai
 		}
 		return s.clockInfo(), false
 	case *commands.Pop:
-		if c.Client.Gone() {
+		if client.Gone() {
 			return commands.NullArray{}, false
 		}
 	case *commands.Stats: // of one queue
@@ -394,11 +409,8 @@ func (s *Shard) evaluate(b *evaluate.Batch, c *Call) (reply commands.Reply, agai
 		}
 		return reply, again
 	}
-	b.From = c.Client
-	if s.bytes.Load() > inboxBytes {
-		return commands.Error("BUSY more than 64 MiB of commands wait for the disk: nothing was done, try later"), false
-	}
-	return b.Evaluate(c.Request)
+	b.From = client
+	return b.Evaluate(request)
 }
 
 // committed is called by the log when the oldest entry in flight is done with.

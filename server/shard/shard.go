@@ -216,16 +216,18 @@ func (s *Shard) Unblock(c Client, reply commands.Reply) {
 	s.unlockAndPoke()
 }
 
-// Undelivered gives back the jobs of a pop whose reply could not be written:
+// Undelivered gives back the jobs of a pop, or of the pops of a transaction, whose reply could not be written:
 // they are ready at once and the attempt does not count.
 func (s *Shard) Undelivered(c *Call) {
-	d, ok := c.Reply.(*commands.Deliveries)
-	if !ok {
+	all := commands.DeliveriesIn(c.Reply)
+	if all == nil {
 		return
 	}
 	s.mu.Lock()
-	for i := range d.Jobs {
-		s.inbox.back = append(s.inbox.back, giveBack{d.Jobs[i].Queue, d.Jobs[i].ID, d.Jobs[i].Token})
+	for _, d := range all {
+		for i := range d.Jobs {
+			s.inbox.back = append(s.inbox.back, giveBack{d.Jobs[i].Queue, d.Jobs[i].ID, d.Jobs[i].Token})
+		}
 	}
 	s.unlockAndPoke()
 }

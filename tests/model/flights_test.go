@@ -3,6 +3,7 @@ package model_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -71,11 +72,18 @@ func runFlights(t *testing.T, seed uint64) (deepest int) {
 	return deepest
 }
 
+// plain is a reply without the lateness and run times of DQSTATS, which this node
+// counts when an entry has committed.
+func plain(r model.Reply) string { return ownTimes.ReplaceAllString(fmt.Sprint(r), "") }
+
+var ownTimes = regexp.MustCompile(`"(late|run)-(p50|p99|max)-us" \S+`)
+
 // event is something that was done to a subject.
 type event struct {
-	kind   string // do, or one of Subject's other methods
+	kind   string // do, exec, or one of Subject's other methods
 	client int
 	args   []string
+	queued [][]string // exec: the commands
 	ns     int64
 }
 
@@ -93,15 +101,24 @@ func (r *recorder) Do(client int, args []string) (model.Reply, bool) {
 	}
 	r.events = append(r.events, event{kind: "do", client: client, args: args})
 	if !parked {
-		r.replies[client] = append(r.replies[client], fmt.Sprint(reply))
+		r.replies[client] = append(r.replies[client], plain(reply))
 	}
 	return reply, parked
+}
+
+func (r *recorder) Exec(client int, queued [][]string) model.Reply {
+	reply := r.subject.Exec(client, queued)
+	if reply.Str != string(commands.ErrExecAborted) { // else it never reaches the shard
+		r.events = append(r.events, event{kind: "exec", client: client, queued: queued})
+		r.replies[client] = append(r.replies[client], plain(reply))
+	}
+	return reply
 }
 
 func (r *recorder) Arrived() []model.Arrival {
 	all := r.subject.Arrived()
 	for _, a := range all {
-		r.replies[a.Client] = append(r.replies[a.Client], fmt.Sprint(a.Reply))
+		r.replies[a.Client] = append(r.replies[a.Client], plain(a.Reply))
 	}
 	return all
 }
@@ -151,7 +168,7 @@ type flights struct {
 
 func (f *flights) play(e event) {
 	switch e.kind {
-	case "do":
+	case "do", "exec":
 		if f.release == nil {
 			f.release, f.left = f.log.Hold(), 1+f.rng.IntN(16)
 		}
@@ -160,14 +177,20 @@ func (f *flights) play(e event) {
 			c = &shardtest.Client{}
 			f.clients[e.client] = c
 		}
-		c.Do(f.shard, e.args...)
+		reads := false
+		if e.kind == "exec" {
+			c.Exec(f.shard, e.queued...)
+		} else {
+			c.Do(f.shard, e.args...)
+			// Behind a read that runs beside the actor a connection sends nothing more.
+			_, request, _ := commands.Parse(argv(e.args), commands.DefaultLimits())
+			reads = commands.ReadsMuch(request)
+		}
 		if f.rng.IntN(4) > 0 {
 			synctest.Wait() // else the next one may be in the same batch
 		}
 		f.deepest = max(f.deepest, f.log.Waiting())
-		// Behind a read that runs beside the actor a connection sends nothing more.
-		_, request, _ := commands.Parse(argv(e.args), commands.DefaultLimits())
-		if f.left--; f.left == 0 || commands.ReadsMuch(request) {
+		if f.left--; f.left == 0 || reads {
 			f.land()
 		}
 	case "advance":
@@ -201,7 +224,7 @@ func (f *flights) land() {
 	synctest.Wait()
 	for client, c := range f.clients {
 		for _, call := range c.Replies() {
-			f.replies[client] = append(f.replies[client], fmt.Sprint(tree(call.Reply)))
+			f.replies[client] = append(f.replies[client], plain(tree(call.Reply)))
 		}
 	}
 }

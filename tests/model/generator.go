@@ -58,10 +58,11 @@ type MadeRef struct{ Op, N int }
 // Op is one step of a history.
 type Op struct {
 	N      int    // never changes, also when others are cut out
-	Kind   string // "do", "drop", "advance", "wall", "accept", "restart", "walk", "check"
+	Kind   string // "do", "exec", "drop", "advance", "wall", "accept", "restart", "walk", "check"
 	Client int    // walk: its number
 	Args   []Arg
-	Ns     int64 // advance: to this progress time; wall, restart: by so much
+	Queued [][]Arg // exec: the commands of the transaction
+	Ns     int64   // advance: to this progress time; wall, restart: by so much
 }
 
 // Generator makes histories. The same seed, options and answers make the same history.
@@ -169,7 +170,9 @@ func (g *Generator) choose(parked func(int) bool) Op {
 			if !g.opt.Skip[args[0].Text] {
 				return Op{Kind: "walk", Client: g.rnd.IntN(3), Args: args}
 			}
-		case n < 36 && g.opt.Release:
+		case n < 39:
+			return Op{Kind: "exec", Client: client, Queued: g.transaction()}
+		case n < 41 && g.opt.Release:
 			return Op{Kind: "drop", Client: client}
 		default:
 			args := g.command()

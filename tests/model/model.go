@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -255,12 +256,7 @@ func (m *Model) Advance(nowProgressNs int64) {
 
 // settle does all that is due by now: wake-ups, then waiting pops, then waits that ran out.
 func (m *Model) settle() {
-	for j := m.firstDue(); j != nil; j = m.firstDue() {
-		m.wakeUp(j)
-		if m.settings.Readings.ServeEachWake {
-			m.serve()
-		}
-	}
+	m.wakeUps()
 	m.trim()
 	kept := m.memories[:0]
 	for _, r := range m.memories {
@@ -274,6 +270,16 @@ func (m *Model) settle() {
 	}
 	m.serve()
 	m.endWaits()
+}
+
+// wakeUps does what is due by now, but for waiting pops.
+func (m *Model) wakeUps() {
+	for j := m.firstDue(); j != nil; j = m.firstDue() {
+		m.wakeUp(j)
+		if m.settings.Readings.ServeEachWake {
+			m.serve()
+		}
+	}
 }
 
 // firstDue is the job that wakes first of those that wake by now.
@@ -466,6 +472,49 @@ func (m *Model) Arrived() []Arrival {
 	out := m.arrived
 	m.arrived = nil
 	return out
+}
+
+// Exec runs commands as one transaction at a moment: on a copy of the state, which is kept unless one of them is answered with an error. It does nothing and
+// returns None where the contract leaves it open whether one is.
+func (m *Model) Exec(nowProgressNs, nowWallNs int64, commands [][]string) Reply {
+	m.at(nowProgressNs, nowWallNs)
+	before := m.copy()
+	var replies []Reply
+	for i, args := range commands {
+		reply := m.command(args)
+		if reply.Kind == Error {
+			*m = *before
+			return fail("EXECABORT", fmt.Sprintf("command %d: %s", i+1, reply.Str))
+		}
+		if reply.Kind == OneOf && slices.ContainsFunc(reply.Items, func(r Reply) bool { return r.Kind == Error }) {
+			*m = *before
+			return Reply{Kind: None} // whether it takes place is open
+		}
+		replies = append(replies, reply)
+		m.wakeUps()
+	}
+	m.settle()
+	return array(replies...)
+}
+
+// copy is the model with a state of its own.
+func (m *Model) copy() *Model {
+	c := *m
+	c.jobs, c.counts, c.issued = nil, map[string]*counters{}, map[string][]int64{}
+	for _, j := range m.jobs {
+		one := *j
+		c.jobs = append(c.jobs, &one)
+	}
+	for queue, n := range m.counts {
+		one := *n
+		c.counts[queue] = &one
+	}
+	for key, tokens := range m.issued {
+		c.issued[key] = slices.Clone(tokens)
+	}
+	c.memories, c.waiters, c.arrived = slices.Clone(m.memories), slices.Clone(m.waiters), slices.Clone(m.arrived)
+	c.policy = m.policy.copy()
+	return &c
 }
 
 func (m *Model) at(nowProgressNs, nowWallNs int64) {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -31,6 +32,19 @@ type bucket struct {
 
 func newPolicy() policy {
 	return policy{map[string]string{}, map[string]map[string]string{}, map[string]pause{}, map[string]pause{}, map[string]bucket{}}
+}
+
+// copy is the policy with maps of its own.
+func (p policy) copy() policy {
+	c := policy{maps.Clone(p.defaults), map[string]map[string]string{}, maps.Clone(p.pausedIn), maps.Clone(p.pausedOut), map[string]bucket{}}
+	for queue, fields := range p.own {
+		c.own[queue] = maps.Clone(fields)
+	}
+	for queue, b := range p.buckets {
+		b.back = slices.Clone(b.back)
+		c.buckets[queue] = b
+	}
+	return c
 }
 
 // of are the settings that count for a queue.

@@ -38,6 +38,11 @@ type Dropper interface {
 	Drop(client int)
 }
 
+// Transactor is a Subject that runs several commands of a client as one transaction.
+type Transactor interface {
+	Exec(client int, commands [][]string) Reply
+}
+
 // Closer is a Subject that holds something. It is closed after its history, also after a failed one; the shrinker makes hundreds of subjects.
 type Closer interface {
 	Close()
@@ -84,10 +89,11 @@ func Try(seed uint64, steps int, opt Options, newSubject func() Subject) ([]Op, 
 	g := NewGenerator(seed, opt, r.model)
 	g.madeIDs = r.made
 	_, drops := r.subject.(Dropper)
+	_, execs := r.subject.(Transactor)
 	var ops []Op
 	for range steps {
 		op := g.Next(func(client int) bool { return r.parked[client] })
-		if op.Kind == "drop" && !drops {
+		if op.Kind == "drop" && !drops || op.Kind == "exec" && !execs {
 			continue
 		}
 		ops = append(ops, op)
@@ -184,6 +190,10 @@ func (r *runner) step(op Op) (bad *Mismatch) {
 		if !r.parked[op.Client] {
 			text = r.do(op)
 		}
+	case "exec":
+		if t, ok := r.subject.(Transactor); ok && !r.parked[op.Client] {
+			text = r.exec(t, op)
+		}
 	case "drop":
 		if d, ok := r.subject.(Dropper); ok {
 			r.note("c%d disconnects", op.Client)
@@ -229,21 +239,38 @@ func (r *runner) note(format string, args ...any) {
 	r.log = append(r.log, fmt.Sprintf("# +%v  ", time.Duration(r.model.nowNs-r.startNs))+fmt.Sprintf(format, args...))
 }
 
-func (r *runner) do(op Op) string {
-	var forModel, forSubject []string
-	for _, a := range op.Args {
+// words gives a command as the model and as the subject know it, and notes it.
+func (r *runner) words(client int, args []Arg) (forModel, forSubject []string) {
+	line := fmt.Sprintf("c%d>", client)
+	for _, a := range args {
 		m, s := r.resolve(a)
 		forModel, forSubject = append(forModel, m), append(forSubject, s)
+		line += " " + word(s)
 	}
-	line := fmt.Sprintf("c%d> ", op.Client)
-	for i, s := range forSubject {
-		if i > 0 {
-			line += " "
-		}
-		line += word(s)
-	}
-	r.note("")
 	r.log = append(r.log, line)
+	return forModel, forSubject
+}
+
+// exec runs a transaction. Which of its commands was refused is for sessions to show.
+func (r *runner) exec(subject Transactor, op Op) string {
+	var forModel, forSubject [][]string
+	r.note("a transaction")
+	for _, args := range op.Queued {
+		m, s := r.words(op.Client, args)
+		forModel, forSubject = append(forModel, m), append(forSubject, s)
+	}
+	want := r.model.Exec(r.model.nowNs, r.model.wallNs(), forModel)
+	if want.Kind == None {
+		return ""
+	}
+	got := subject.Exec(op.Client, forSubject)
+	r.log = append(r.log, "#   "+got.String())
+	return r.names.Diff(want, got)
+}
+
+func (r *runner) do(op Op) string {
+	r.note("")
+	forModel, forSubject := r.words(op.Client, op.Args)
 
 	var want Reply
 	var wantParked bool

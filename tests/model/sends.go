@@ -36,6 +36,24 @@ func (g *Generator) command() []Arg {
 	return g.invalid()
 }
 
+// readMuch are commands that are no part of a transaction.
+var readMuch = map[string]bool{"DQPEEK": true, "DQRANGE": true, "DQCOUNT": true, "DQSCAN": true, "DQDEAD": true, "DQQUEUES": true, "SCAN": true}
+
+// transaction is a few commands, seldom with one that cannot be read.
+func (g *Generator) transaction() (commands [][]Arg) {
+	for n := 1 + g.rnd.IntN(6); len(commands) < n; {
+		args := g.command()
+		if !g.opt.NoPolicy && g.one(9) {
+			args = g.policy()
+		}
+		if len(args) == 0 || g.opt.Skip[args[0].Text] || readMuch[args[0].Text] {
+			continue
+		}
+		commands = append(commands, args)
+	}
+	return commands
+}
+
 func (g *Generator) add() []Arg {
 	queue, id := g.target("delayed", "ready", "dead")
 	payload := g.payload()

@@ -151,6 +151,19 @@ func (s *subject) Do(client int, args []string) (model.Reply, bool) {
 	return tree(replies[0].Reply), false
 }
 
+// Exec implements model.Transactor. What cannot be read is refused when it is queued.
+func (s *subject) Exec(client int, queued [][]string) model.Reply {
+	c := s.clients[client]
+	if c == nil {
+		c = &shardtest.Client{}
+		s.clients[client] = c
+	}
+	c.Exec(s.shard, queued...)
+	synctest.Wait()
+	s.collect(client)
+	return tree(c.Replies()[0].Reply)
+}
+
 func (s *subject) AdvanceTo(progress int64) {
 	now, _ := s.Now()
 	time.Sleep(time.Duration(progress - now))

@@ -36,6 +36,7 @@ const (
 	policy  = "server/shard/evaluate/policy.go"
 	apply   = "raftfsm/effect/apply.go"
 	logFile = "persist/log.go"
+	multi   = "server/shard/evaluate/transaction.go"
 )
 
 // seeds is how many random histories the model test may use to notice.
@@ -150,7 +151,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "read the store while an entry is in flight",
-		edits: []edit{{pop, "!b.Empty() || b.Flying()", "!b.Empty()"}},
+		edits: []edit{{pop, "	if b.Flying() {\n		panic", "	if false {\n		panic"}},
 		tests: "./server/shard", run: "TestStatsInFlight",
 	},
 	{
@@ -237,6 +238,51 @@ var mutants = []mutant{
 		name:  "take too many connections for probes",
 		edits: []edit{{"server/http.go", "open.Add(1) > httpConnections", "open.Add(1) > 2*httpConnections"}},
 		tests: "./server", run: "HTTPConnectionsLimit",
+	},
+	{
+		name:  "a discarded transaction keeps the gauges of its queues",
+		edits: []edit{{multi, "		*k.queue = k.was\n", "		was := k.queue.Queue\n		*k.queue = k.was\n		k.queue.Queue = was\n"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "a discarded transaction keeps the totals",
+		edits: []edit{{multi, "b.Applied, b.totals, b.number, b.sweepAt = u.applied, u.totals,", "b.Applied, b.number, b.sweepAt = u.applied,"}},
+		tests: "./server/shard", run: "TestTransactionTakenBack",
+	},
+	{
+		name:  "a discarded transaction keeps its tokens",
+		edits: []edit{{multi, "	b.bytes, b.Replied = u.bytes", "	b.Applied.NextToken++\n	b.bytes, b.Replied = u.bytes"}},
+		tests: "./server/shard", run: "TestTransactionTakenBack",
+	},
+	{
+		name:  "a discarded transaction keeps the ready heads",
+		edits: []edit{{multi, "		b.Heads.Forget(k.queue.Number)\n", ""}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "a discarded transaction keeps its jobs",
+		edits: []edit{{multi, "		*u.jobs[i].job = u.jobs[i].was\n", "		_ = i\n"}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "a discarded transaction keeps its IDEM memories",
+		edits: []edit{{multi, "		*k.entry = k.was\n", ""}, {multi, "			delete(b.idem, k.key)\n", ""}},
+		tests: "./server/shard", run: "TestTransactionTakenBack",
+	},
+	{
+		name:  "a discarded transaction leaves the id of a dead job to nobody",
+		edits: []edit{{multi, "		b.jobs.restore(u.places[i].key, u.places[i].was)\n", "		_ = i\n"}},
+		tests: "./server/shard", run: "TestTransactionTakenBack",
+	},
+	{
+		name:  "a transaction does not see what it made ready behind the read-ahead",
+		edits: []edit{{pop, "			b.Heads.Add(q.Number, item, false)\n", "			_ = item\n"}},
+		tests: "./server/shard", run: "TestTransactionPopsWhatItAdds",
+	},
+	{
+		name:  "run the commands of a refused transaction",
+		edits: []edit{{"server/transaction.go", "	if t.aborted {\n", "	if t.refused {\n"}},
+		tests: "./tests", run: "Sessions.*/multi-refused$",
 	},
 	{
 		name:  "count the waiting pops with the next entry only",

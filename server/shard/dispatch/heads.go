@@ -34,7 +34,7 @@ func (a *ReadyItem) Compare(b *ReadyItem) int {
 //
 // Invariant: a queue's head holds every ready job that sorts at or before the
 // head's bound (and perhaps some that are ready no more). Jobs behind the bound
-// are in the store's ready index only.
+// are in the store's ready index, or in a batch that the store does not have yet.
 type Heads struct {
 	queues map[uint32]*head
 	items  int // in all of them
@@ -101,8 +101,8 @@ func (h *Heads) Short(queue uint32, n int) bool {
 }
 
 // Refill moves the queue's bound on: scan yields the committed ready jobs that
-// sort behind after (nil: all of them), in order. It must only be called when no
-// uncommitted change is pending.
+// sort behind after (nil: all of them), in order. What the batch under evaluation
+// made ready behind after must be added then; no other change may be uncommitted.
 func (h *Heads) Refill(queue uint32, scan func(after *ReadyItem, yield func(ReadyItem) bool)) {
 	q := h.queues[queue]
 	var after *ReadyItem
@@ -130,6 +130,14 @@ func (h *Heads) Refill(queue uint32, scan func(after *ReadyItem, yield func(Read
 		return true
 	})
 	h.items += n
+}
+
+// Forget drops the queue's head: it is read anew.
+func (h *Heads) Forget(queue uint32) {
+	if q := h.queues[queue]; q != nil {
+		h.items -= len(q.items)
+		delete(h.queues, queue)
+	}
 }
 
 // evict forgets half of the heads. Which ones does not matter for what is

@@ -38,6 +38,14 @@ func (h *Holders) Add(l Held) {
 	tokens[l.Token] = struct{}{}
 }
 
+// Of returns the lease with a token, if it is known.
+func (h *Holders) Of(token uint64) []Held {
+	if l, ok := h.leases[token]; ok {
+		return []Held{l}
+	}
+	return nil
+}
+
 // Drop forgets a lease: it is over.
 func (h *Holders) Drop(token uint64) {
 	l, ok := h.leases[token]

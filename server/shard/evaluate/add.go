@@ -226,6 +226,7 @@ func (b *Batch) accept(q *queue, n *commands.NewJob, o *commands.AddOptions) com
 	}
 	if j != nil { // UPSERT, XX
 		rec.Token = j.is.Token
+		b.keepJob(j)
 		j.bodyChanged = true
 	} else {
 		j = b.place(q, id)

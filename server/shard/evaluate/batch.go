@@ -75,6 +75,7 @@ type Memory struct {
 	committed uint64          // all batches up to it are in the store
 	known     *dispatch.Known // nil = not built yet: any id may exist
 	building  bool            // a new one is being filled
+	begins    uint64          // transactions so far
 	learned   []uint64        // what became live since, for the new one
 	trims     trims
 	// sweepAt is when the next IDEM memories may be swept, progress ns.
@@ -90,6 +91,7 @@ type queue struct {
 	created bool             // by the batch
 	wanted  bool             // its waiters are to be served
 	over    bool             // it is to be trimmed
+	kept    uint64           // the last transaction that kept a copy
 }
 
 // maxCachedQueues bounds the queues in memory; beyond it the cache starts anew at a boundary.
@@ -173,6 +175,7 @@ type scratch struct {
 	effects effect.Batch
 	bytes   int
 	key     []byte
+	undo    *undo // of the transaction under evaluation; nil = there is none
 }
 
 func (s *scratch) reset() {
@@ -387,6 +390,7 @@ func (b *Batch) create(name []byte) *queue {
 		return q
 	}
 	q = &queue{Queue: record.Queue{Number: b.Applied.NextQueue, Name: append([]byte(nil), name...)}, set: b.defaults}
+	b.keepQueue(q)
 	q.created = true
 	b.Applied.NextQueue++
 	b.number++
@@ -396,7 +400,10 @@ func (b *Batch) create(name []byte) *queue {
 	return q
 }
 
+// touch makes the queue's record part of the entry. It must be called before the queue is
+// changed.
 func (b *Batch) touch(q *queue) {
+	b.keepQueue(q)
 	if !q.touched {
 		q.touched = true
 		b.queued = append(b.queued, q)
@@ -490,7 +497,8 @@ func (b *Batch) place(q *queue, id []byte) *job {
 	}
 	j.q = q
 	b.learn(key)
-	j.in(b).bodyChanged = true
+	b.keepJob(j.in(b))
+	j.bodyChanged = true
 	return j
 }
 
@@ -505,6 +513,7 @@ func (j *job) edit() *record.Job {
 // It is the only place that does.
 func (b *Batch) change(j *job, rec *record.Job) {
 	old := j.is
+	b.keepJob(j)
 	if !j.touched {
 		j.touched = true
 		b.touched = append(b.touched, j)
@@ -569,7 +578,7 @@ func (b *Batch) count(q *queue, rec *record.Job, sign int64) {
 
 // bump adds n to the same counter of the queue and of the totals.
 func (b *Batch) bump(q *queue, counter func(*record.Queue) *int64, n int64) {
+	b.touch(q)
 	*counter(&q.Queue) += n
 	*counter(&b.totals) += n
-	b.touch(q)
 }

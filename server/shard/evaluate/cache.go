@@ -48,6 +48,15 @@ func (g *jobs) get(key []byte) *job {
 
 func (g *jobs) put(j *job) { g.young[j.key] = j }
 
+// restore puts back what get returned before a put: a job, or nothing.
+func (g *jobs) restore(key string, j *job) {
+	if j == nil {
+		delete(g.young, key)
+		return
+	}
+	g.young[key] = j
+}
+
 // own copies a small new body out of the request that it came with. A large one is
 // released when its batch is committed.
 func own(rec *record.Job) {

@@ -63,6 +63,7 @@ func (b *Batch) idemAt(k []byte) *record.Idem {
 func (b *Batch) setIdem(q *queue, id []byte, is *record.Idem) {
 	k := record.AppendIdemKey(nil, q.Number, id)
 	m := b.idem[string(k)]
+	b.keepMemory(k, m)
 	if m == nil || m.batch != b.begun {
 		m = &idem{batch: b.begun, was: b.idemAt(k)}
 		b.idem[string(k)] = m

@@ -254,37 +254,65 @@ func fill(s *commands.QueueStats, q *record.Queue) {
 }
 
 // queueAges sets the age of the oldest ready job and the next due time of a
-// queue. The ready index is by priority first, so each priority is looked at once.
+// queue: of what the store has and the batch did not change, and of what the batch
+// leaves. The ready index is by priority first, so each priority is looked at once.
 func (b *Batch) queueAges(s *commands.QueueStats, q *queue) {
 	oldest := int64(-1)
+	ready := func(due int64) { oldest = max(oldest, b.now.Wall()-due) }
+	next := func(due record.Instant) {
+		if at := b.now.shown(due); s.NextDue == 0 || at < s.NextDue {
+			s.NextDue = at
+		}
+	}
 	prefix := record.AppendReadyPrefix(nil, q.Number)
 	hi := record.PrefixEnd(prefix)
 	for lo := prefix; lo != nil && q.Ready > 0; {
 		from := lo
 		lo = nil
-		b.Store.Scan(from, hi, func(key, _ []byte) bool {
+		b.Store.Scan(from, hi, func(key, id []byte) bool {
+			if b.changed(q, id) {
+				return true
+			}
 			_, pri, due, _, _ := record.ParseReadyKey(key)
-			oldest = max(oldest, b.now.Wall()-due)
+			ready(due)
 			if pri < 255 {
 				lo = record.AppendReadyKey(nil, q.Number, pri+1, 0, 0)
 			}
 			return false
 		})
 	}
-	if oldest > 0 {
-		s.OldestReadyMs = max(s.OldestReadyMs, oldest/1e6)
-	}
 	for d := range 2 {
 		prefix := record.AppendDelayedPrefix(nil, q.Number, record.Domain(d))
-		b.Store.Scan(prefix, record.PrefixEnd(prefix), func(key, _ []byte) bool {
-			_, due, _, _, _ := record.ParseDelayedKey(key)
-			at := b.now.shown(due)
-			if s.NextDue == 0 || at < s.NextDue {
-				s.NextDue = at
+		b.Store.Scan(prefix, record.PrefixEnd(prefix), func(key, id []byte) bool {
+			if b.changed(q, id) {
+				return true
 			}
+			_, due, _, _, _ := record.ParseDelayedKey(key)
+			next(due)
 			return false
 		})
 	}
+	for _, j := range b.touched {
+		if j.q.Number != q.Number || j.is == nil {
+			continue
+		}
+		switch j.is.State {
+		case record.Ready:
+			ready(j.is.Due.Ns)
+		case record.Delayed:
+			next(j.is.Due)
+		}
+	}
+	if oldest > 0 {
+		s.OldestReadyMs = max(s.OldestReadyMs, oldest/1e6)
+	}
+}
+
+// changed reports that the batch has changed, or ended, the live job with the id.
+func (b *Batch) changed(q *queue, id []byte) bool {
+	b.key = record.AppendJobKey(b.key[:0], q.Number, id)
+	j := b.jobs.get(b.key[1:])
+	return j != nil && j.batch == b.begun && (j.touched || j.is == nil)
 }
 
 // agesMax bounds the queues that DQSTATS without a queue looks at for ages.

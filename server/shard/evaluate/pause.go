@@ -49,8 +49,8 @@ func (b *Batch) setPause(q *queue, ways commands.Ways, until record.Instant) {
 		out = until
 	}
 	if in != q.InUntil || out != q.OutUntil {
-		q.InUntil, q.OutUntil = in, out
 		b.touch(q)
+		q.InUntil, q.OutUntil = in, out
 		b.wants(q) // also when it goes on: it may have another end
 	}
 }

@@ -48,6 +48,7 @@ func (b *Batch) nextAllowed(q *queue) int64 {
 // spend counts a delivery against the queue's rate.
 func (b *Batch) spend(q *queue) {
 	if q.set.Rate > 0 {
+		b.touch(q)
 		q.BucketFull = max(b.bucketFull(q), b.now.Progress) + interval(q)
 		q.BucketRate, q.BucketBurst = q.set.Rate, q.set.BurstOrRate()
 	}
@@ -56,6 +57,7 @@ func (b *Batch) spend(q *queue) {
 // wants asks for the queue's waiting pops to be served.
 func (b *Batch) wants(q *queue) {
 	if !q.wanted && q.Ready > 0 && b.Waiters.Waiting(string(q.Name)) > 0 {
+		b.keepQueue(q)
 		q.wanted = true
 		b.want = append(b.want, q)
 	}
@@ -87,6 +89,9 @@ func (b *Batch) Look() {
 
 // leaseEnded is told of each lease that ends, by whatever.
 func (b *Batch) leaseEnded(q *queue, old *record.Job) {
+	if b.undo != nil {
+		b.undo.holds = append(b.undo.holds, b.Holders.Of(old.Token)...)
+	}
 	b.Holders.Drop(old.Token)
 	if q.set.MaxInflight > 0 {
 		b.wants(q)

@@ -130,9 +130,10 @@ func (b *Batch) checkPop(r *commands.Pop) commands.Error {
 // is evaluated again: it needs committed state.
 type boundary struct{}
 
-// needBoundary ends the evaluation of a request that needs committed state.
+// needBoundary ends the evaluation of a request that needs the store to have all that
+// was before the batch. What the batch itself has changed is for the caller to add.
 func (b *Batch) needBoundary() {
-	if !b.Empty() || b.Flying() {
+	if b.Flying() {
 		panic(boundary{})
 	}
 }
@@ -148,7 +149,7 @@ func (b *Batch) first(q *queue, started bool) *job {
 			if !more {
 				corrupt(fmt.Errorf("queue %d counts %d ready jobs, its ready index has none", q.Number, q.Ready))
 			}
-			if started {
+			if started && b.Flying() {
 				return nil
 			}
 			b.needBoundary()
@@ -164,11 +165,14 @@ func (b *Batch) first(q *queue, started bool) *job {
 	return nil
 }
 
-// refill reads the next part of the queue's ready index.
+// refill reads the next part of the queue's ready index, and adds what the batch has made
+// ready there: a transaction may pop what it added.
 func (b *Batch) refill(q *queue) {
 	lo := record.AppendReadyPrefix(nil, q.Number)
 	hi := record.PrefixEnd(lo)
+	var bound *dispatch.ReadyItem
 	b.Heads.Refill(q.Number, func(after *dispatch.ReadyItem, yield func(dispatch.ReadyItem) bool) {
+		bound = after
 		if after != nil {
 			lo = append(record.AppendReadyKey(nil, q.Number, after.Pri, after.Due, after.Seq), 0)
 		}
@@ -180,6 +184,14 @@ func (b *Batch) refill(q *queue) {
 			return yield(dispatch.ReadyItem{Pri: pri, Due: due, Seq: seq, ID: string(id)})
 		})
 	})
+	for _, j := range b.touched {
+		if j.q.Number != q.Number || j.is == nil || j.is.State != record.Ready {
+			continue
+		}
+		if item := readyItem(j.is); bound == nil || item.Compare(bound) > 0 {
+			b.Heads.Add(q.Number, item, false)
+		}
+	}
 }
 
 // Undelivered takes back a job whose reply could not be written: it is ready at

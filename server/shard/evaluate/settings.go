@@ -83,6 +83,7 @@ func (b *Batch) changeConfig(name []byte, change func(*record.Own)) commands.Rep
 		}
 		q = b.create(name)
 	}
+	b.keepQueue(q)
 	q.own = own
 	b.storeOwn(q.Number, &own)
 	b.useSettings(q)
@@ -102,12 +103,9 @@ func (b *Batch) setDefaults(own record.Own) commands.Reply {
 			return err
 		}
 	}
-	b.all = own
+	b.keepDefaults()
 	b.storeOwn(record.AllQueues, &own)
-	*b.defaults = now
-	for _, n := range slices.Sorted(maps.Keys(b.byNum)) {
-		b.useSettings(b.byNum[n])
-	}
+	b.useDefaults(own, now)
 	for _, name := range b.Waiters.Names() {
 		if q := b.queueNamed([]byte(name)); q != nil {
 			b.wants(q)
@@ -117,6 +115,15 @@ func (b *Batch) setDefaults(own record.Own) commands.Reply {
 		b.trims.from = record.QueueSpace()
 	}
 	return commands.OK
+}
+
+// useDefaults makes all queues go by other defaults, of which own was changed.
+func (m *Memory) useDefaults(own record.Own, defaults record.Settings) {
+	m.all = own
+	*m.defaults = defaults
+	for _, n := range slices.Sorted(maps.Keys(m.byNum)) {
+		m.useSettings(m.byNum[n])
+	}
 }
 
 func (b *Batch) storeOwn(number uint32, own *record.Own) {
@@ -137,9 +144,16 @@ func checkLease(s *record.Settings, name []byte) commands.Error {
 		commands.MsUp(s.Lease), commands.MsUp(s.LeaseMax), quote(name)))
 }
 
-// checkLeases does so for all queues with own settings over new defaults.
+// checkLeases does so for all queues with own settings over new defaults: as the store
+// has them, or as the batch leaves them, whose queues are in memory.
 func (b *Batch) checkLeases(defaults *record.Settings) (err commands.Error) {
 	b.needBoundary()
+	for _, n := range slices.Sorted(maps.Keys(b.byNum)) {
+		q := b.byNum[n]
+		if set := q.own.Over(defaults); set.Lease > set.LeaseMax {
+			return checkLease(&set, q.Name)
+		}
+	}
 	b.scan(record.SettingsSpace(), func(key, value []byte) bool {
 		number, ok := record.ParseSettingsKey(key)
 		own, bad := record.DecodeOwn(value)
@@ -147,7 +161,7 @@ func (b *Batch) checkLeases(defaults *record.Settings) (err commands.Error) {
 			bad = errBadNumber
 		}
 		corrupt(bad)
-		if number == record.AllQueues {
+		if number == record.AllQueues || b.byNum[number] != nil {
 			return true
 		}
 		if set := own.Over(defaults); set.Lease > set.LeaseMax {

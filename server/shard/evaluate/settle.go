@@ -197,6 +197,7 @@ func (b *Batch) reschedule(r *commands.Reschedule) commands.Reply {
 		changed.Payload = r.Payload
 		rec.SetBody(&changed)
 		own(rec)
+		b.keepJob(j)
 		j.bodyChanged = true
 	}
 	b.countTTL(rec)

@@ -98,6 +98,8 @@ func (b *Batch) die(j *job, rec *record.Job, cause record.Cause) {
 		rec.Wake = record.Instant{Domain: record.Progress, Ns: b.now.Progress + j.q.set.DeadKeep}
 	}
 	k := liveKey(rec.Queue, rec.ID)
+	b.keepJob(j)
+	b.keepPlace(k)
 	j.key = k // also of a job that was never live before: its place is empty now
 	b.jobs.put((&job{q: j.q, key: k}).in(b))
 	b.died[k] = append(b.died[k], j)
@@ -111,7 +113,9 @@ func (b *Batch) die(j *job, rec *record.Job, cause record.Cause) {
 func (b *Batch) revive(j *job) *record.Job {
 	rec := j.edit()
 	rec.Cause, rec.Died = record.CauseNone, 0
+	b.keepJob(j)
 	j.key = liveKey(rec.Queue, rec.ID)
+	b.keepPlace(j.key)
 	b.jobs.put(j)
 	b.learn([]byte(j.key))
 	return rec

@@ -35,6 +35,34 @@ func (c *Client) Do(s *shard.Shard, args ...string) {
 	c.Deliver(call)
 }
 
+// Exec parses and submits commands as one transaction. If one does not parse, that is
+// answered at once.
+func (c *Client) Exec(s *shard.Shard, queued ...[]string) {
+	t := &commands.Transaction{}
+	call := &shard.Call{Client: c, Request: t}
+	for _, args := range queued {
+		argv := make([][]byte, len(args))
+		for i, a := range args {
+			argv[i] = []byte(a)
+			call.Size += len(a)
+		}
+		row, r, err := commands.Parse(argv, commands.DefaultLimits())
+		if err == nil {
+			err = commands.CheckQueued(row, r, len(t.Commands)+1, call.Size)
+		}
+		if err != nil {
+			call.Reply = commands.ErrExecAborted
+			c.Deliver(call)
+			return
+		}
+		if pop, ok := r.(*commands.Pop); ok {
+			pop.Block = 0
+		}
+		t.Commands = append(t.Commands, commands.Queued{Name: row.Name, Request: r})
+	}
+	s.Submit([]*shard.Call{call})
+}
+
 // Replies returns the calls answered since the last time.
 func (c *Client) Replies() []*shard.Call {
 	c.mu.Lock()
