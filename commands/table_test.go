@@ -168,6 +168,29 @@ func TestReferenceIsFresh(t *testing.T) {
 	}
 }
 
+// Protects the table in docs/guarantees.md: it is the command table's.
+func TestResendsAreFresh(t *testing.T) {
+	file, err := os.ReadFile("../docs/guarantees.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := WithResends(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(file, want) {
+		t.Error("docs/guarantees.md is stale: run go run ./commands/gendoc")
+	}
+	for _, c := range table { // every command of dqd's own has its word
+		if c.Syntax != "" && !strings.Contains(string(want), "`"+strings.ToUpper(c.Name)+"`") {
+			t.Errorf("docs/guarantees.md does not say what %s does when it is sent again", c.Name)
+		}
+	}
+	if _, err := WithResends([]byte("# No place")); err == nil {
+		t.Error("a document without a place for the table was accepted")
+	}
+}
+
 // Protects the examples of the reference: each command in them is accepted.
 func TestExamplesParse(t *testing.T) {
 	for _, c := range everyRow() {

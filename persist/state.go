@@ -228,6 +228,8 @@ type StoreMetrics struct {
 	CompactionDebt uint64
 	Flushes        int64
 	Compactions    int64
+	Compacting     int64  // compactions that run now
+	WrittenBytes   uint64 // to the write-ahead log and into tables
 	CacheHits      int64
 	CacheMisses    int64
 }
@@ -242,6 +244,7 @@ func metrics(db *pebble.DB) StoreMetrics {
 		DiskBytes: m.DiskSpaceUsage(), MemTableBytes: m.MemTable.Size, Tables: total.TablesCount,
 		ReadAmp: m.ReadAmp(), CompactionDebt: m.Compact.EstimatedDebt,
 		Flushes: m.Flush.Count, Compactions: m.Compact.Count,
+		Compacting: m.Compact.NumInProgress, WrittenBytes: m.WAL.BytesWritten + total.TableBytesFlushed + total.TableBytesCompacted,
 		CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
 	}
 }

@@ -22,7 +22,9 @@ type fakeShard struct {
 	mu    sync.Mutex
 	wake  sync.Cond
 	inbox []func()
-	done  bool
+	// survey is set before the server is used.
+	survey *shard.Survey
+	done   bool
 
 	// Owned by the goroutine.
 	hold    bool // adds and the like stay unanswered
@@ -208,6 +210,8 @@ func (f *fakeShard) Gauges() *shard.Gauges {
 		Clock: commands.ClockInfo{Source: "os", State: "ok"},
 	}
 }
+
+func (f *fakeShard) Survey(context.Context) *shard.Survey { return f.survey }
 
 func (f *fakeShard) counts() (submitted, batches, lost, gone int) {
 	f.mu.Lock()

@@ -1,10 +1,19 @@
 package server
 
 import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"dqd/raftfsm"
 	"dqd/server/guard"
+	"dqd/server/shard"
 )
 
 // Observer is how the parts below report times; they know nothing of metrics.
@@ -19,10 +28,13 @@ type Observer struct {
 	Fsync func(ns int64)
 	// Apply of one entry to the state.
 	Apply func(ns int64)
+	// Commit of one entry: from its proposal to the answer.
+	Commit func(ns int64)
+	// Snapshot of the state.
+	Snapshot func(ns int64)
 }
 
-// metrics are what /metrics shows: the server's counters and the shard's gauges,
-// read when asked, and histograms.
+// metrics are what /metrics shows: the rows of metricTable.
 type metrics struct {
 	registry *prometheus.Registry
 	observer Observer
@@ -30,22 +42,32 @@ type metrics struct {
 
 func newMetrics(s *Server) *metrics {
 	m := &metrics{registry: prometheus.NewRegistry()}
-	histogram := func(name, help string, from float64) func(ns int64) {
-		h := prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: name, Help: help,
-			Buckets: prometheus.ExponentialBuckets(from, 2, 24), // up to from × 8 million
-		})
-		m.registry.MustRegister(h)
-		return func(ns int64) { h.Observe(float64(ns) / 1e9) }
+	c := &collector{s: s, descs: map[string]*prometheus.Desc{}}
+	observe := map[string]func(ns int64){}
+	for _, group := range metricTable {
+		for _, row := range group.rows {
+			if row.kind != histogram {
+				c.descs[row.name] = prometheus.NewDesc(row.name, row.help, row.labelNames(), nil)
+				continue
+			}
+			h := prometheus.NewHistogram(prometheus.HistogramOpts{
+				Name: row.name, Help: row.help,
+				Buckets: prometheus.ExponentialBuckets(row.from, 2, histogramBuckets),
+			})
+			m.registry.MustRegister(h)
+			observe[row.name] = func(ns int64) { h.Observe(float64(ns) / 1e9) }
+		}
 	}
 	m.observer = Observer{
-		Lateness:   s.late.observer(histogram("dqd_delivery_lateness_seconds", "From a job's due time to its delivery.", 1e-6)),
-		TimerError: s.latency.observer(latencyTimer, histogram("dqd_timer_error_seconds", "How late the timer woke.", 1e-7)),
-		Fsync:      s.latency.observer(latencyFsync, histogram("dqd_log_fsync_seconds", "Duration of an fsync of the log.", 1e-6)),
-		Apply:      s.latency.observer(latencyApply, histogram("dqd_entry_apply_seconds", "Duration of applying one log entry to the state.", 1e-6)),
+		Lateness:   s.late.observer(observe[latenessName]),
+		TimerError: s.latency.observer(latencyTimer, observe[timerErrorName]),
+		Fsync:      s.latency.observer(latencyFsync, observe[fsyncName]),
+		Apply:      s.latency.observer(latencyApply, observe[applyName]),
+		Commit:     observe[commitName],
+		Snapshot:   observe[snapshotName],
 	}
 	m.registry.MustRegister(
-		&serverCollector{s},
+		c,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -55,79 +77,101 @@ func newMetrics(s *Server) *metrics {
 // Observer returns the functions that feed the histograms.
 func (s *Server) Observer() Observer { return s.metrics.observer }
 
-// serverCollector reads what the server counts anyway.
-type serverCollector struct{ s *Server }
+// ShowNode has the metrics read the numbers of the node below. nil: they do not any
+// more when ShowNode returns, and the node may be closed.
+func (s *Server) ShowNode(stats func() raftfsm.Stats) {
+	s.nodeMu.Lock()
+	defer s.nodeMu.Unlock()
+	s.nodeStats = stats
+}
 
-// Describe sends nothing: the collector is unchecked, its metrics are those of Collect.
-func (serverCollector) Describe(chan<- *prometheus.Desc) {}
+// nodeNow reads the numbers of the node below; nil = there is none yet, or any more.
+func (s *Server) nodeNow() *raftfsm.Stats {
+	s.nodeMu.RLock()
+	defer s.nodeMu.RUnlock()
+	if s.nodeStats == nil {
+		return nil
+	}
+	stats := s.nodeStats()
+	return &stats
+}
 
-// Collect reads all counters and gauges.
-func (c serverCollector) Collect(ch chan<- prometheus.Metric) {
-	s := c.s
-	emit := func(kind prometheus.ValueType, name, help string, value float64, labels ...string) {
-		var names, values []string
-		for i := 0; i < len(labels); i += 2 {
-			names, values = append(names, labels[i]), append(values, labels[i+1])
+// surveyWait is how long a scrape waits for the shard to tell of single queues: when
+// the disk stalls, the rest shall be seen all the same.
+const surveyWait = time.Second
+
+// shownQueues is how many queues have metrics of their own.
+const shownQueues = 100
+
+// reading is all that one scrape reads.
+type reading struct {
+	s      *Server
+	gauges *shard.Gauges
+	disk   guard.Status
+	node   *raftfsm.Stats        // nil = none
+	survey *shard.Survey         // nil = none
+	shown  []shard.SurveyedQueue // the first of the survey
+	names  []string              // of shown, as labels
+}
+
+func (s *Server) read() *reading {
+	r := &reading{s: s, gauges: s.gauges(), disk: s.opts.Guard.Status(), node: s.nodeNow()}
+	if sh := s.shard.Load(); sh != nil {
+		ctx, cancel := context.WithTimeout(s.ctx, surveyWait)
+		r.survey = (*sh).Survey(ctx)
+		cancel()
+	}
+	if r.survey == nil {
+		return r
+	}
+	r.shown = r.survey.Queues[:min(len(r.survey.Queues), shownQueues)]
+	for i := range r.shown {
+		r.names = append(r.names, queueLabel(r.shown[i].Name))
+	}
+	return r
+}
+
+// restLabel is the label of all queues that are not shown.
+const restLabel = "other"
+
+// queueLabel returns a queue's name as the value of a label. What is no printable
+// text, begins with a quote, or is restLabel, is quoted: no two names share a label,
+// or one of them would break the page.
+func queueLabel(name []byte) string {
+	s := string(name)
+	if s == restLabel || strings.HasPrefix(s, `"`) || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// collector is the rows of metricTable that are read when they are asked for.
+type collector struct {
+	s     *Server
+	descs map[string]*prometheus.Desc
+}
+
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		ch <- d
+	}
+}
+
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	r := c.s.read()
+	for _, group := range metricTable {
+		for i := range group.rows {
+			row := &group.rows[i]
+			if row.kind == histogram {
+				continue
+			}
+			kind, desc := prometheus.GaugeValue, c.descs[row.name]
+			if row.kind == counter {
+				kind = prometheus.CounterValue
+			}
+			row.read(r, func(value float64, labels ...string) {
+				ch <- prometheus.MustNewConstMetric(desc, kind, value, labels...)
+			})
 		}
-		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, names, nil), kind, value, values...)
 	}
-	counter := func(name, help string, n int64, labels ...string) {
-		emit(prometheus.CounterValue, name, help, float64(n), labels...)
-	}
-	gauge := func(name, help string, n float64, labels ...string) {
-		emit(prometheus.GaugeValue, name, help, n, labels...)
-	}
-
-	gauge("dqd_build_info", "The version that runs.", 1, "version", s.opts.Version)
-	gauge("dqd_ready", "1 while the server answers job commands.", float64(bit(s.ready())))
-	for _, row := range s.sortedRows() {
-		if calls, _ := row.totals(); calls == 0 {
-			continue
-		}
-		for i := range row.outcomes {
-			counter("dqd_commands_total", "Commands answered, by name and kind of reply.", row.outcomes[i].Load(), "command", row.name, "outcome", outcomeNames[i])
-		}
-	}
-
-	n := &s.counters
-	counter("dqd_connections_received_total", "Connections accepted.", n.connections.Load())
-	counter("dqd_accept_errors_total", "Failed accepts.", n.acceptErrors.Load())
-	counter("dqd_protocol_errors_total", "Connections that broke the framing.", n.protocolErrors.Load())
-	counter("dqd_auth_failures_total", "Wrong passwords.", n.authFailures.Load())
-	counter("dqd_internal_errors_total", "Bugs that were contained.", n.panics.Load())
-	for i := range n.rejected {
-		counter("dqd_connections_rejected_total", "Connections not served, by reason.", n.rejected[i].Load(), "reason", rejectReason(i).String())
-	}
-	for i := range n.closed {
-		counter("dqd_connections_closed_total", "Connections ended, by reason.", n.closed[i].Load(), "reason", closeReason(i).String())
-	}
-	gauge("dqd_connected_clients", "Open connections.", float64(s.connected()))
-	gauge("dqd_blocked_clients", "Connections with a pop that may wait.", float64(s.counters.blocked.Load()))
-	gauge("dqd_client_buffers_bytes", "Memory that clients hold.", float64(s.budget.used.Load()))
-
-	disk := s.opts.Guard.Status()
-	for _, reason := range []guard.Reason{guard.Disk, guard.Memory} {
-		gauge("dqd_adds_refused", "1 while adds are refused, by what runs short.", float64(bit(disk.Short[reason])), "reason", reason.String())
-		counter("dqd_adds_refused_total", "Adds refused, by what ran short.", s.opts.Guard.Refused(reason), "reason", reason.String())
-	}
-	gauge("dqd_disk_free_bytes", "Free space on the disk of the data; 0 without a guard.", float64(disk.DiskFree))
-	gauge("dqd_disk_size_bytes", "Size of the disk of the data; 0 without a guard.", float64(disk.DiskTotal))
-	gauge("dqd_disk_min_free_bytes", "Free space below which adds are refused.", float64(disk.DiskMinFree))
-	gauge("dqd_disk_ballast_bytes", "Space that is held for a full disk; 0 when it was given up.", float64(disk.Ballast))
-
-	g := s.gauges()
-	for _, state := range []struct {
-		name string
-		n    int64
-	}{{"delayed", g.Totals.Delayed}, {"ready", g.Totals.Ready}, {"leased", g.Totals.Leased}, {"dead", g.Totals.Dead}} {
-		gauge("dqd_jobs", "Jobs, by state.", float64(state.n), "state", state.name)
-	}
-	gauge("dqd_stored_bytes", "Size of all jobs.", float64(g.Totals.Bytes))
-	gauge("dqd_queues", "Queues that exist.", float64(g.Queues))
-	gauge("dqd_waiting_pops", "Pops that wait for a job.", float64(g.Waiting))
-	gauge("dqd_clock_held", "1 while a step forwards of the system's wall clock is not followed.", float64(bit(g.Clock.State == "held")))
-	gauge("dqd_clock_tsc", "1 while the clock reads the processor's counter.", float64(bit(g.Clock.Source == "tsc")))
-	gauge("dqd_clock_offset_seconds", "By how much the system's wall clock is ahead of dqd's: a held step, or what is being slewed.", float64(g.Clock.OffsetUs)/1e6)
-	gauge("dqd_clock_uncertainty_seconds", "By how much the processor's counter may be off the system's clock; 0 if that is read.", float64(g.Clock.UncertaintyUs)/1e6)
-	counter("dqd_clock_steps_total", "Steps of the wall clock that were seen.", g.Clock.Steps)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dqd/commands"
+	"dqd/raftfsm"
 	"dqd/server/shard"
 )
 
@@ -33,11 +34,14 @@ type Server struct {
 	errors   errorCounters
 	slow     slowLog
 	latency  latencyEvents
-	late     times                      // of deliveries, from due
-	peak     atomic.Int64               // the most memory that INFO saw
-	facts    atomic.Pointer[[]facts]    // see Show
-	stop     sync.Once                  // SHUTDOWN was asked for
-	logged   [closeReasons]atomic.Int64 // the Unix second in which a line was logged
+	late     times                   // of deliveries, from due
+	peak     atomic.Int64            // the most memory that INFO saw
+	facts    atomic.Pointer[[]facts] // see Show
+	// nodeStats are the numbers of the node below, see ShowNode.
+	nodeMu    sync.RWMutex
+	nodeStats func() raftfsm.Stats
+	stop      sync.Once                  // SHUTDOWN was asked for
+	logged    [closeReasons]atomic.Int64 // the Unix second in which a line was logged
 
 	// shard is nil until Attach.
 	shard atomic.Pointer[Shard]

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+
 	"dqd/commands"
 	"dqd/server/shard"
 )
@@ -23,4 +25,7 @@ type Shard interface {
 	Undelivered(c *shard.Call)
 	// Gauges returns the shard's numbers, never nil.
 	Gauges() *shard.Gauges
+	// Survey looks at the largest queues. Unlike the others it waits, until ctx ends;
+	// nil = there is none.
+	Survey(ctx context.Context) *shard.Survey
 }

@@ -82,9 +82,9 @@ func TestRedisCli(t *testing.T) {
 	check(cli("", "DQLEN", "bulk"), "1000\n")
 
 	// Queues are keys.
-	check(cli("", "--scan"), "orders\ns\nbulk\n")
+	check(cli("", "--scan"), "orders\ns\ntx\nbulk\n")
 	check(cli("", "--scan", "--pattern", "b*"), "bulk\n")
-	if got := cli("", "--bigkeys"); !strings.Contains(got, "Sampled 3 keys in the keyspace!") || !strings.Contains(got, "3 dqueues") {
+	if got := cli("", "--bigkeys"); !strings.Contains(got, "Sampled 4 keys in the keyspace!") || !strings.Contains(got, "4 dqueues") {
 		t.Errorf("redis-cli --bigkeys prints\n%s", got)
 	}
 	if got := cli("", "--no-raw", "PING"); got != "PONG\n" {

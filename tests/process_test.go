@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -105,12 +106,32 @@ func TestProbesAndMetrics(t *testing.T) {
 		if status != http.StatusOK {
 			t.Errorf("%s answers %d: %s", path, status, body)
 		}
-		if path == "/metrics" && !strings.Contains(body, "\ndqd_") {
-			t.Errorf("/metrics has no metric of dqd:\n%s", body)
+		if path == "/metrics" {
+			hasDocumentedMetrics(t, body)
 		}
 	}
 	if status, _ := get(t, "http://"+server.HTTP+"/nonsense"); status != http.StatusNotFound {
 		t.Errorf("/nonsense answers %d", status)
+	}
+}
+
+var documentedMetric = regexp.MustCompile("(?m)^\\| `(dqd_[a-z_]+)` \\| ([a-z]+) \\|")
+
+// hasDocumentedMetrics checks that a page of metrics has all that docs/metrics.md says.
+func hasDocumentedMetrics(t *testing.T, page string) {
+	t.Helper()
+	document, err := os.ReadFile("../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := documentedMetric.FindAllStringSubmatch(string(document), -1)
+	if len(rows) < 50 {
+		t.Fatalf("docs/metrics.md has %d metrics", len(rows))
+	}
+	for _, row := range rows {
+		if !strings.Contains(page, "\n# TYPE "+row[1]+" "+row[2]+"\n") {
+			t.Errorf("/metrics has no %s %s", row[2], row[1])
+		}
 	}
 }
 

@@ -110,6 +110,10 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 				observe.Fsync(ns)
 			case raftfsm.ObserveApply:
 				observe.Apply(ns)
+			case raftfsm.ObserveCommit:
+				observe.Commit(ns)
+			case raftfsm.ObserveSnapshot:
+				observe.Snapshot(ns)
 			}
 		},
 		StateCache:    sizes.stateCache,
@@ -121,6 +125,7 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 	}
 	n.guard.Start()
 
+	n.server.ShowNode(n.raft.Stats)
 	n.server.Show("raft", n.raftFacts)
 	n.server.Show("storage", n.storageFacts)
 
@@ -190,6 +195,7 @@ func (n *node) shutdown() error {
 	}
 	n.guard.Stop()
 	if n.raft != nil {
+		n.server.ShowNode(nil)
 		errs = append(errs, n.raft.Close())
 	}
 	if n.clock != nil {

@@ -30,6 +30,14 @@ func (q *Queue) Sum(o *Queue) {
 	}
 }
 
+// Subtract takes another queue's gauges and counters from q's.
+func (q *Queue) Subtract(o *Queue) {
+	to, from := q.numbers(), o.numbers()
+	for i := range to[:15] {
+		*to[i] -= *from[i]
+	}
+}
+
 // AppendValue appends the value of the Queue record.
 func (q *Queue) AppendValue(dst []byte) []byte {
 	dst = appendString(append(dst, queueVersion), q.Name)

@@ -70,6 +70,9 @@ func (s *Shard) collect() {
 	}
 	s.unblock = append(s.unblock, in.unblock...)
 	s.reading -= in.readDone
+	if s.memory == nil {
+		s.noSurvey()
+	}
 }
 
 // unpark ends a client's waiting pop with a reply of its own.
@@ -159,8 +162,8 @@ func (s *Shard) lead() {
 		s.timeline.resume(applied.Time, applied.WallOffset)
 	}
 	store := store{s.opt.State, s.opt.Fatal}
-	totals, queues := sumQueues(store)
-	s.memory = evaluate.NewMemory(store, applied, totals, queues)
+	census := countQueues(store)
+	s.memory = evaluate.NewMemory(store, applied, census)
 	s.windows = &scanWindows{}
 	s.publish()
 	s.mu.Lock()
@@ -170,7 +173,7 @@ func (s *Shard) lead() {
 	if serving != nil {
 		serving()
 	}
-	s.opt.Logger.Info("serving", "jobs", totals.Live(), "dead", totals.Dead, "queues", queues, "index", applied.Index)
+	s.opt.Logger.Info("serving", "jobs", census.Totals.Live(), "dead", census.Totals.Dead, "queues", census.Queues, "index", applied.Index)
 }
 
 // stopLeading drops all volatile state; the waiting pops get reply.
@@ -225,6 +228,7 @@ func (s *Shard) boundary() (more bool) {
 		return false // until nothing is in flight
 	}
 	b := m.NewBatch(now, s.opt.Limits)
+	s.survey(b)
 	b.Trim()
 	var answers []*Call
 	answer := func(c *Call, r commands.Reply) {
@@ -651,8 +655,9 @@ func (s stoppable) stopping(fn func(key, value []byte) bool) func(key, value []b
 	}
 }
 
-// sumQueues adds up the counters of all queues.
-func sumQueues(st store) (totals record.Queue, n int64) {
+// countQueues reads the records of all queues.
+func countQueues(st store) *evaluate.Census {
+	c := &evaluate.Census{}
 	lo := record.QueueSpace()
 	st.Scan(lo, record.PrefixEnd(lo), func(key, value []byte) bool {
 		number, ok := record.ParseQueueKey(key)
@@ -660,9 +665,8 @@ func sumQueues(st store) (totals record.Queue, n int64) {
 		if !ok || err != nil {
 			st.fatal(errors.New("damaged state store: a queue's record does not parse"))
 		}
-		totals.Sum(q)
-		n++
+		c.Count(q)
 		return true
 	})
-	return totals, n
+	return c
 }

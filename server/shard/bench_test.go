@@ -40,7 +40,7 @@ func BenchmarkAdd(b *testing.B) {
 		b.Fatal(err)
 	}
 	applied := record.Applied{NextToken: 1, NextSeq: 1, NextQueue: 1, Epoch: 1, Sequence: math.MaxUint64}
-	m := evaluate.NewMemory(mustStore{st}, applied, record.Queue{}, 0)
+	m := evaluate.NewMemory(mustStore{st}, applied, &evaluate.Census{})
 	lim := evaluate.DefaultLimits()
 	cl := commands.DefaultLimits()
 	payload := make([]byte, 100)

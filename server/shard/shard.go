@@ -93,6 +93,7 @@ type Shard struct {
 	deliverMu sync.Mutex
 
 	gauges  atomic.Pointer[Gauges]
+	asked   atomic.Pointer[surveyCall]
 	serving func()       // see OnServing; guarded by mu
 	bytes   atomic.Int64 // of the calls in the inbox and in todo
 

@@ -341,6 +341,21 @@ func (f *loudFile) WriteAt`, `	_, _ = n, err
 func (f *loudFile) WriteAt`}},
 		tests: "./raftfsm", run: "TestFaultAtEveryOperation",
 	},
+	{
+		name:  "lose the largest queues in a restart",
+		edits: []edit{{batch, "			b.list(b.found)\n", ""}},
+		tests: "./server/shard", run: "TestSurvey",
+	},
+	{
+		name:  "two queues share a label",
+		edits: []edit{{"server/metrics.go", "s == restLabel || strings.HasPrefix(s, `\"`) || ", "s == restLabel || "}},
+		tests: "./server", run: "TestQueueNamesInMetrics",
+	},
+	{
+		name:  "a survey waits for a disk that stalls",
+		edits: []edit{{"server/shard/survey.go", "	case <-ctx.Done():\n", ""}},
+		tests: "./server/shard", run: "TestSurveyEnds",
+	},
 }
 
 func TestEachMutantIsCaught(t *testing.T) {

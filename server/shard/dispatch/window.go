@@ -146,5 +146,11 @@ func (w *Window) Next() int64 {
 	return at
 }
 
+// Levels is how many levels a window's wheel has.
+const Levels = wheel.Levels
+
+// Occupancy returns the number of occupied slots at each level of the wheel.
+func (w *Window) Occupancy() [Levels]int { return w.wheel.Occupancy() }
+
 // Len returns the number of hints in memory.
 func (w *Window) Len() int { return w.wheel.Len() }

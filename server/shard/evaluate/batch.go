@@ -78,6 +78,8 @@ type Memory struct {
 	begins    uint64          // transactions so far
 	learned   []uint64        // what became live since, for the new one
 	trims     trims
+	largest   largest
+	found     *largest // by the census; nil = listed
 	// sweepAt is when the next IDEM memories may be swept, progress ns.
 	sweepAt int64
 }
@@ -92,14 +94,14 @@ type queue struct {
 	wanted  bool             // its waiters are to be served
 	over    bool             // it is to be trimmed
 	kept    uint64           // the last transaction that kept a copy
+	listed  bool             // it is in largest
 }
 
 // maxCachedQueues bounds the queues in memory; beyond it the cache starts anew at a boundary.
 const maxCachedQueues = 1 << 17
 
 // NewMemory returns the memory of a leader that starts from the applied state.
-// totals is the sum over all queues, of which there are n.
-func NewMemory(store Store, applied record.Applied, totals record.Queue, n int64) *Memory {
+func NewMemory(store Store, applied record.Applied, census *Census) *Memory {
 	m := &Memory{
 		Store:   store,
 		Applied: applied,
@@ -107,8 +109,9 @@ func NewMemory(store Store, applied record.Applied, totals record.Queue, n int64
 		Waiters: dispatch.NewWaiters(applied.Time),
 		Looks:   dispatch.NewLooks(),
 		Holders: dispatch.NewHolders(),
-		totals:  totals,
-		number:  n,
+		totals:  census.Totals,
+		number:  census.Queues,
+		found:   &census.largest,
 		queues:  map[string]*queue{},
 		byNum:   map[uint32]*queue{},
 		sweepAt: applied.Time,
@@ -131,10 +134,15 @@ func (m *Memory) WallWentBack(now Now) {
 	m.Windows[record.Wall] = dispatch.NewWindow(record.Wall, cursor)
 }
 
-// forgetQueues empties the cache of queues, but for those that are to be served.
+// forgetQueues empties the cache of queues, but for those that are to be served or are
+// listed as the largest.
 func (b *Batch) forgetQueues() {
 	want := b.want
+	b.largest.keep(b.byNum)
 	b.want, b.queues, b.byNum = nil, map[string]*queue{}, map[uint32]*queue{}
+	for _, q := range b.largest.queues {
+		b.queues[string(q.Name)], b.byNum[q.Number] = q, q
+	}
 	for _, old := range want {
 		if q := b.queueNamed(old.Name); q != nil {
 			q.wanted = true
@@ -281,6 +289,10 @@ func (m *Memory) NewBatch(now Now, limit Limits) *Batch {
 		if len(m.queues) > maxCachedQueues {
 			b.forgetQueues()
 		}
+		if b.found != nil {
+			b.list(b.found)
+			b.found = nil
+		}
 	}
 	return b
 }
@@ -320,6 +332,7 @@ func (b *Batch) Seal(shard uint32) []byte {
 		}
 		b.effects.Set(record.AppendQueueKey(nil, q.Number), q.Queue.AppendValue(nil))
 		q.touched, q.created = false, false
+		b.largest.note(q)
 	}
 	for _, k := range b.idems {
 		b.sealIdem(k)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 
 	"dqd/commands"
 	"dqd/persist/record"
@@ -255,31 +256,16 @@ func fill(s *commands.QueueStats, q *record.Queue) {
 
 // queueAges sets the age of the oldest ready job and the next due time of a
 // queue: of what the store has and the batch did not change, and of what the batch
-// leaves. The ready index is by priority first, so each priority is looked at once.
+// leaves.
 func (b *Batch) queueAges(s *commands.QueueStats, q *queue) {
-	oldest := int64(-1)
-	ready := func(due int64) { oldest = max(oldest, b.now.Wall()-due) }
+	oldest := int64(0)
 	next := func(due record.Instant) {
 		if at := b.now.shown(due); s.NextDue == 0 || at < s.NextDue {
 			s.NextDue = at
 		}
 	}
-	prefix := record.AppendReadyPrefix(nil, q.Number)
-	hi := record.PrefixEnd(prefix)
-	for lo := prefix; lo != nil && q.Ready > 0; {
-		from := lo
-		lo = nil
-		b.Store.Scan(from, hi, func(key, id []byte) bool {
-			if b.changed(q, id) {
-				return true
-			}
-			_, pri, due, _, _ := record.ParseReadyKey(key)
-			ready(due)
-			if pri < 255 {
-				lo = record.AppendReadyKey(nil, q.Number, pri+1, 0, 0)
-			}
-			return false
-		})
+	if looks := math.MaxInt; q.Ready > 0 {
+		oldest = oldestReady(b.Store, b.now, q.Number, &looks, func(id []byte) bool { return b.changed(q, id) })
 	}
 	for d := range 2 {
 		prefix := record.AppendDelayedPrefix(nil, q.Number, record.Domain(d))
@@ -298,14 +284,12 @@ func (b *Batch) queueAges(s *commands.QueueStats, q *queue) {
 		}
 		switch j.is.State {
 		case record.Ready:
-			ready(j.is.Due.Ns)
+			oldest = max(oldest, b.now.Wall()-j.is.Due.Ns)
 		case record.Delayed:
 			next(j.is.Due)
 		}
 	}
-	if oldest > 0 {
-		s.OldestReadyMs = max(s.OldestReadyMs, oldest/1e6)
-	}
+	s.OldestReadyMs = max(s.OldestReadyMs, oldest/1e6)
 }
 
 // changed reports that the batch has changed, or ended, the live job with the id.
@@ -313,6 +297,30 @@ func (b *Batch) changed(q *queue, id []byte) bool {
 	b.key = record.AppendJobKey(b.key[:0], q.Number, id)
 	j := b.jobs.get(b.key[1:])
 	return j != nil && j.batch == b.begun && (j.touched || j.is == nil)
+}
+
+// oldestReady returns how many ns ago the oldest ready job of a queue was due, 0 if it has
+// none, but for those to skip. The ready index is by priority first, so each priority is
+// looked at once, and counted off looks while there are any left.
+func oldestReady(store Store, now Now, queue uint32, looks *int, skip func(id []byte) bool) (oldest int64) {
+	prefix := record.AppendReadyPrefix(nil, queue)
+	hi := record.PrefixEnd(prefix)
+	for lo := prefix; lo != nil && *looks > 0; *looks-- {
+		from := lo
+		lo = nil
+		store.Scan(from, hi, func(key, id []byte) bool {
+			if skip != nil && skip(id) {
+				return true
+			}
+			_, pri, due, _, _ := record.ParseReadyKey(key)
+			oldest = max(oldest, now.Wall()-due)
+			if pri < 255 {
+				lo = record.AppendReadyKey(nil, queue, pri+1, 0, 0)
+			}
+			return false
+		})
+	}
+	return oldest
 }
 
 // agesMax bounds the queues that DQSTATS without a queue looks at for ages.
