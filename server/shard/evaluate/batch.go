@@ -180,6 +180,7 @@ type scratch struct {
 	touched []*job   // in order of first touch
 	queued  []*queue // touched queues, likewise
 	idems   []string // touched keys of idem, likewise
+	loaded  []*job   // those that have a body
 	effects effect.Batch
 	bytes   int
 	key     []byte
@@ -187,6 +188,11 @@ type scratch struct {
 }
 
 func (s *scratch) reset() {
+	for _, j := range s.loaded { // jobs stay in memory, large bodies do not
+		j.body = nil
+	}
+	clear(s.loaded)
+	s.loaded = s.loaded[:0]
 	clear(s.touched)
 	s.touched, s.queued, s.idems, s.bytes = s.touched[:0], s.queued[:0], s.idems[:0], 0
 	s.effects.Reset()
@@ -495,6 +501,7 @@ func (b *Batch) body(j *job) *record.Body {
 		body, err := record.DecodeBody(v)
 		corrupt(err)
 		j.body = body
+		b.loaded = append(b.loaded, j)
 	}
 	return j.body
 }

@@ -1,0 +1,74 @@
+package evaluate
+
+import (
+	"math"
+	"testing"
+
+	"dqd/commands"
+	"dqd/persist/record"
+	"dqd/raftfsm/effect"
+	"dqd/raftfsm/effect/effecttest"
+)
+
+// mapStore is committed state in a map.
+type mapStore struct{ effecttest.Store }
+
+func (s mapStore) Get(key []byte) ([]byte, bool) {
+	v, ok, _ := s.Store.Get(key)
+	return v, ok
+}
+
+func (s mapStore) Scan(lo, hi []byte, fn func(key, value []byte) bool) { s.Store.Scan(lo, hi, fn) }
+
+// Jobs stay in memory when their batch is over, large bodies do not: neither one that
+// was added nor one that was read for a pop (I15).
+func TestLargeBodiesAreLetGo(t *testing.T) {
+	store := mapStore{effecttest.Store{}}
+	start := record.Applied{NextToken: 1, NextSeq: 1, NextQueue: 1, Epoch: 1, Sequence: math.MaxUint64}
+	m := NewMemory(store, start, &Census{})
+	now, index, last := Now{Progress: 1.8e18}, uint64(0), record.Applied{}
+	held := func() (n int) {
+		for _, j := range m.jobs.young {
+			if j.body != nil || j.is != nil && j.is.Separate && j.is.Body != nil {
+				n++
+			}
+		}
+		return n
+	}
+	for _, step := range []struct {
+		line []string
+		held int // while the batch is on its way
+	}{
+		{[]string{"DQADD", "q", "a", string(make([]byte, 1<<20))}, 1},
+		{[]string{"DQPOP", "q"}, 1},
+		{[]string{"DQGET", "q", "a"}, 1},
+	} {
+		var args [][]byte
+		for _, a := range step.line {
+			args = append(args, []byte(a))
+		}
+		_, request, err := commands.Parse(args, commands.DefaultLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		now.Progress++
+		b := m.NewBatch(now, DefaultLimits())
+		if reply, again := b.Evaluate(request); again || reply == nil {
+			t.Fatal(step.line[0], reply, again)
+		}
+		if n := held(); n != step.held {
+			t.Errorf("%s: %d bodies are held, want %d: the test does not see them", step.line[0], n, step.held)
+		}
+		if !b.Empty() {
+			index++
+			if last, _, err = effect.Apply(store, last, 0, index, 1, b.Seal(0)); err != nil {
+				t.Fatal(err)
+			}
+			m.Committed(b.Number())
+		}
+		m.NewBatch(now, DefaultLimits())
+		if n := held(); n != 0 {
+			t.Errorf("after %s %d large bodies stay in memory", step.line[0], n)
+		}
+	}
+}
