@@ -4,9 +4,10 @@
 #   ./test.sh           everything, as CI does (about ten minutes on two cores)
 #   ./test.sh quick     formatting, vet, linter and all tests, without the race detector
 #
-# It needs Go and bash. redis-server and redis-cli are what dqd is compared
-# with and spoken to; as root on Debian or Ubuntu they are installed if missing,
-# else the script says what is missing.
+# It needs Go and bash. redis-server is what dqd is compared
+# with, redis-cli and the clients of other languages are what speaks to it; as root
+# on Debian or Ubuntu they are installed if missing, else the script says what is
+# missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -37,18 +38,39 @@ fi
 # The tests do not depend on git's opinion of who owns the work tree.
 export GOFLAGS="${GOFLAGS:--buildvcs=false}"
 
-step "redis-server and redis-cli"
-if ! command -v redis-server >/dev/null || ! command -v redis-cli >/dev/null; then
-	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-		export DEBIAN_FRONTEND=noninteractive
-		apt-get update -q >/dev/null
-		# The server is started by the tests that need it, never as a service.
-		apt-get install -y -q --no-install-recommends redis-server redis-tools >/dev/null
-	else
-		fail "redis-server or redis-cli is missing: install Debian's packages redis-server and redis-tools, or run this once as root"
-	fi
+# lacking prints the Debian packages of what is missing.
+lacking() {
+	command -v redis-server >/dev/null || echo redis-server
+	command -v redis-cli >/dev/null || echo redis-tools
+	command -v cc >/dev/null || echo gcc libc6-dev
+	[ -e /usr/include/hiredis/hiredis.h ] || echo libhiredis-dev
+	/usr/bin/python3 -c 'import redis' 2>/dev/null || echo python3-redis
+	/usr/bin/ruby -e 'require "redis"' 2>/dev/null || echo ruby-redis
+	/usr/bin/php -r 'exit((int) !extension_loaded("redis"));' 2>/dev/null || echo php-cli php-redis
+	/usr/bin/perl -MRedis -e 1 2>/dev/null || echo libredis-perl
+	command -v node >/dev/null || echo nodejs
+	command -v npm >/dev/null || echo npm
+}
+
+step "redis-server and Redis clients"
+missing=$(lacking | xargs)
+if [ -n "$missing" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get update -q >/dev/null
+	# The server is started by the tests that need it, never as a service.
+	# shellcheck disable=SC2086 # words
+	apt-get install -y -q --no-install-recommends $missing >/dev/null
+	missing=$(lacking | xargs)
 fi
+[ -z "$missing" ] || fail "missing: $missing (names of Debian's packages). Install them, or run this once as root"
+(
+	cd tests/clients/node
+	# Debian's Node is too old for some: what the programs run on is among the packages.
+	[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund
+	npm ls
+)
 redis-server --version
+dpkg-query -W libhiredis-dev libredis-perl php-redis python3-redis redis-tools ruby-redis 2>/dev/null || true
 
 step "gofmt"
 unformatted=$(gofmt -l .)
@@ -56,9 +78,11 @@ unformatted=$(gofmt -l .)
 
 step "go vet"
 go vet ./...
+(cd tests/clients/go && go vet ./...)
 
 step "linter"
 go run "$STATICCHECK" ./...
+(cd tests/clients/go && go run "$STATICCHECK" ./...)
 
 step "tests"
 go test -timeout 20m ./...

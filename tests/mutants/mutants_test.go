@@ -352,9 +352,12 @@ func (f *loudFile) WriteAt`}},
 		tests: "./server", run: "TestQueueNamesInMetrics",
 	},
 	{
-		name:  "a survey waits for a disk that stalls",
-		edits: []edit{{"server/shard/survey.go", "	case <-ctx.Done():\n", ""}},
-		tests: "./server/shard", run: "TestSurveyEnds",
+		name: "go on behind an error on which clients send the pipeline again",
+		edits: []edit{
+			{"server/dispatch.go", "done: true, last: true})\n\t\treturn waitNothing, true", "done: true})\n\t\treturn waitNothing, false"},
+			{"server/output.go", "e.last || isLastReply(reply)", "e.last"},
+		},
+		tests: "./tests/clients", run: "ResentPipelineRunsOnce",
 	},
 }
 

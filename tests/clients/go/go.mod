@@ -1,0 +1,17 @@
+// The Go clients that dqd is tested with: a module of its own, so that their
+// dependencies are none of dqd's.
+module dqd/tests/clients/go
+
+go 1.26.0
+
+require (
+	github.com/gomodule/redigo v1.9.3
+	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/rueidis v1.0.79
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+)
