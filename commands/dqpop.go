@@ -49,7 +49,7 @@ var dqpop = Command{
 // argPopOptions are what DQPOP and DQMPOP share.
 var argPopOptions = []Arg{
 	{Name: "count", Show: "n", Type: "integer", Token: "COUNT", Optional: true, Summary: "at most so many jobs, 1 to 1000; left out: 1"},
-	{Name: "block", Show: "dur", Type: "string", Token: "BLOCK", Optional: true, Summary: "how long to wait for the first job; 0 or too long: as long as the server allows, 30s. Keep it below your client's read time-out (in older versions of go-redis 3s, in Jedis 2s): 1s is safe with all clients that we know"},
+	{Name: "block", Show: "dur", Type: "string", Token: "BLOCK", Optional: true, Summary: "how long to wait for the first job; 0 or too long: as long as the server allows, 30s. Keep it below your client's read time-out (in older versions of go-redis 3s, in Jedis 2s): 1s is below all that we know but that of redis-client, which is 1s too"},
 	{Name: "lease", Show: "dur", Type: "string", Token: "LEASE", Optional: true, Summary: "how long the jobs are leased, 1ms to 12h; left out: as the job or the queue says"},
 	{Name: "noack", Type: "pure-token", Token: "NOACK", Optional: true, Summary: "the job is gone on delivery: at most once; LEASE counts for nothing then"},
 	{Name: "worker", Show: "name", Type: "string", Token: "WORKER", Optional: true, Summary: "who takes the jobs, 1 to 255 bytes; DQGET shows it"},

@@ -23,7 +23,7 @@ func refusef(dir, what, todo string, args ...any) error {
 const (
 	fromBackup = "restore the whole folder from a backup; do not start on a part of it"
 	// A node that forgot votes or acknowledged entries must not come back as itself.
-	lostLog = "restore the whole folder from a backup, or remove it and join under a new node id"
+	lostLog = "restore the whole data folder from a backup"
 )
 
 // refused explains why a store was not opened.

@@ -43,7 +43,7 @@ func check(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stdout, "%s: ok, nothing was ever stored in it\n", dir)
 		return exitOK
 	}
-	fmt.Fprintf(stdout, "%s: ok, %d live and %d dead jobs in %d queues at log index %d; %d log entries and %d tables verified\n",
+	fmt.Fprintf(stdout, "%s: ok, %d live and %d dead jobs in %d queues at log index %d (what the log has behind it is applied at the next start); %d log entries and %d tables verified\n",
 		dir, c.Live, c.Dead, c.Queues, c.Applied, c.Entries, c.Tables)
 	return exitOK
 }

@@ -238,6 +238,9 @@ func (c *config) readFile(r io.Reader) error {
 		case strings.ContainsAny(value, " \t") && (!s.list || strings.Contains(value, "#")):
 			return fmt.Errorf("line %d: %s has more than one value: put a value with blanks in double quotes, and a comment in a line of its own", n, name)
 		}
+		if value == "" && s.secret { // what filled it in was missing, perhaps
+			return fmt.Errorf("line %d: %s without a value: write one, or leave the line out", n, name)
+		}
 		if err := c.set(s, value); err != nil {
 			if s.secret {
 				value = "…"

@@ -110,6 +110,8 @@ func TestWrongConfiguration(t *testing.T) {
 		{args: []string{"--config", "/nonexistent/dqd.conf"}, want: "configuration file: open /nonexistent/dqd.conf"},
 		{args: []string{"extra"}, want: `unexpected argument "extra"`},
 		{file: "port 1\nmaxclient 5", want: `line 2: unknown setting "maxclient", did you mean "maxclients"?`},
+		{file: "requirepass", want: "line 1: requirepass without a value: write one, or leave the line out"},
+		{file: "requirepass \"\"", want: "line 1: requirepass without a value"},
 		{file: "port = 0", want: "line 1: write port and the value without ="},
 		{file: "port=0", want: "line 1: write port and the value without ="},
 		{file: "dir =data", want: "line 1: write dir and the value without ="},
