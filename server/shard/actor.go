@@ -52,6 +52,7 @@ func (s *Shard) collect() {
 	for _, f := range in.finished {
 		s.finish(f)
 	}
+	clear(in.finished)
 	s.spareFlights = in.finished
 	for _, k := range in.known {
 		if k.memory == s.memory {
@@ -105,13 +106,6 @@ func (s *Shard) finish(f *flight) {
 		if f.memory == s.memory {
 			s.memory.Committed(f.number)
 		}
-		if len(s.flights) == 0 {
-			s.deliver(s.held)
-			s.held = s.held[:0]
-			if s.memory == nil && s.leads {
-				s.lead() // leadership came back while the entry was on its way
-			}
-		}
 		for _, d := range f.report.Deliveries {
 			s.stats.delivered(d.Name, d.LateNs)
 			if s.opt.Observe.Lateness != nil {
@@ -121,13 +115,18 @@ func (s *Shard) finish(f *flight) {
 		for _, r := range f.report.Runs {
 			s.stats.ran(r.Name, r.RunNs)
 		}
+	} else {
+		// What this node remembers is void: its batch may or may not have happened.
+		s.opt.Logger.Error("a proposal failed; the shard starts over from committed state", "error", f.err)
+		s.stopLeading(errStopped)
+	}
+	if len(s.flights) > 0 {
 		return
 	}
-	// What this node remembers is void: its batch may or may not have happened.
-	s.opt.Logger.Error("a proposal failed; the shard starts over from committed state", "error", f.err)
-	s.stopLeading(errStopped)
-	if len(s.flights) == 0 && s.leads && !errors.Is(f.err, raftfsm.ErrStopped) {
-		s.lead()
+	s.deliver(s.held)
+	s.held = nil
+	if s.memory == nil && s.leads && !errors.Is(f.err, raftfsm.ErrStopped) {
+		s.lead() // it failed, or leadership came back while it was on its way
 	}
 }
 
@@ -194,7 +193,7 @@ func (s *Shard) stopLeading(reply commands.Reply) {
 	}
 	s.memory = nil
 	s.publish()
-	s.deliver(answers)
+	s.answer(answers) // behind what is in flight
 }
 
 // close answers what waits and ends.
@@ -230,6 +229,7 @@ func (s *Shard) boundary() (more bool) {
 	b := m.NewBatch(now, s.opt.Limits)
 	s.survey(b)
 	b.Trim()
+	b.Sweep()
 	var answers []*Call
 	answer := func(c *Call, r commands.Reply) {
 		c.Reply = r
@@ -292,7 +292,6 @@ func (s *Shard) boundary() (more bool) {
 			}
 			full = full || len(s.hints) == batchWakes
 		}
-		b.Sweep()
 		b.Look()
 		again = serve()
 	}

@@ -411,3 +411,34 @@ func TestStatsInFlight(t *testing.T) {
 		}
 	})
 }
+
+// TestLeadershipEndsDuringEntries: what waits, or has only read, is answered behind
+// what is in flight: a client's replies are in the order of its commands.
+func TestLeadershipEndsDuringEntries(t *testing.T) {
+	runWith(t, early, func(b *bench) {
+		c, waiting := &shardtest.Client{}, &shardtest.Client{}
+		release := b.log.Hold()
+		b.do(c, "DQADD q a x")
+		b.do(waiting, "DQADD q c x")
+		b.do(c, "DQGET q a state")
+		b.do(waiting, "DQPOP other BLOCK 10s")
+		b.log.Lead(false)
+		b.want(b.got(c)+b.got(waiting), "")
+		release()
+		b.want(b.got(c), "$1 a | -TRYAGAIN this node stopped leading: nothing was done")
+		b.want(b.got(waiting), "$1 c | -TRYAGAIN this node stopped leading: nothing was done")
+		b.log.Lead(true)
+		b.want(b.do(c, "DQLEN q"), ":2")
+	})
+}
+
+// TestMadeIDsAvoidGivenOnes: an id that is made is none that the same command gives.
+func TestMadeIDsAvoidGivenOnes(t *testing.T) {
+	run(t, func(b *bench) {
+		c := &shardtest.Client{}
+		b.want(b.do(c, "DQADD q * x DELAY 1h"), "$15 1800000000000-1")
+		b.want(b.do(c, "DQMADD q JOBS 3 * made +1h 1800000000000-2 given +1h * made +1h"), "*3 $15 1800000000000-3 $15 1800000000000-2 $15 1800000000000-5")
+		b.want(b.do(c, "DQLEN q"), ":4")
+		b.want(b.do(c, "DQGET q 1800000000000-2 payload"), "*1 $5 given")
+	})
+}

@@ -206,7 +206,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "prune one dead job too many",
-		edits: []edit{{"server/shard/evaluate/trim.go", "		surplus := q.Dead - q.set.DeadCount\n", "		surplus := q.Dead - q.set.DeadCount + 1\n"}},
+		edits: []edit{{"server/shard/evaluate/trim.go", "		surplus := max(0, q.Dead-q.set.DeadCount)\n", "		surplus := max(0, q.Dead-q.set.DeadCount+1)\n"}},
 		tests: "./tests/model", run: "TestShard", args: seeds,
 	},
 	{

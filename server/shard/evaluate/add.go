@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ func (b *Batch) add(r *commands.Add) commands.Reply {
 	case verdict != nil:
 		return verdict
 	}
-	return b.accept(b.create(r.Queue), &r.Job, &r.Options)
+	return b.accept(b.create(r.Queue), &r.Job, &r.Options, nil)
 }
 
 // addMany evaluates DQMADD: first every job is checked, then all are accepted.
@@ -44,12 +45,28 @@ func (b *Batch) addMany(r *commands.MAdd) commands.Reply {
 		}
 		replies[i] = verdict
 	}
+	given := givenIDs(r.Jobs)
 	for i := range r.Jobs {
 		if replies[i] == nil {
-			replies[i] = b.accept(b.create(r.Queue), &r.Jobs[i], &r.Options)
+			replies[i] = b.accept(b.create(r.Queue), &r.Jobs[i], &r.Options, given)
 		}
 	}
 	return replies
+}
+
+// givenIDs are the ids that the client chose for some jobs, if it wants others made:
+// those must differ from them.
+func givenIDs(jobs []commands.NewJob) map[string]bool {
+	if !slices.ContainsFunc(jobs, func(n commands.NewJob) bool { return n.ID == nil }) {
+		return nil
+	}
+	given := map[string]bool{}
+	for i := range jobs {
+		if jobs[i].ID != nil {
+			given[string(jobs[i].ID)] = true
+		}
+	}
+	return given
 }
 
 // fresh counts the jobs of a DQMADD that would add to the queue's length.
@@ -186,11 +203,11 @@ func (b *Batch) compare(c commands.Compare, due, present record.Instant) bool {
 	return true
 }
 
-// accept makes the job that check let pass.
-func (b *Batch) accept(q *queue, n *commands.NewJob, o *commands.AddOptions) commands.Reply {
+// accept makes the job that check let pass; given are ids that it must not make.
+func (b *Batch) accept(q *queue, n *commands.NewJob, o *commands.AddOptions, given map[string]bool) commands.Reply {
 	id := n.ID
 	if id == nil {
-		id = b.newID(q)
+		id = b.newID(q, given)
 	}
 	var j *job
 	if n.ID != nil {
@@ -249,11 +266,11 @@ func (b *Batch) countTTL(rec *record.Job) {
 }
 
 // newID makes an id that is free: wall ms and order of acceptance.
-func (b *Batch) newID(q *queue) []byte {
+func (b *Batch) newID(q *queue, given map[string]bool) []byte {
 	for {
 		id := strconv.AppendInt(nil, b.now.Wall()/int64(time.Millisecond), 10)
 		id = strconv.AppendUint(append(id, '-'), b.Applied.NextSeq, 10)
-		if b.find(q, id) == nil {
+		if !given[string(id)] && b.find(q, id) == nil {
 			return id
 		}
 		b.Applied.NextSeq++ // a client chose the same

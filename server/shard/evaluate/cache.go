@@ -84,7 +84,9 @@ func (m *Memory) Committed(number uint64) {
 	m.committed = max(m.committed, number)
 	n := 0
 	for ; n < len(m.large) && m.large[n].batch <= number; n++ {
-		if l := m.large[n]; l.job.is != nil && l.job.is.Body == l.body {
+		l := m.large[n]
+		l.job.was = nil // which may have it too; the next look sets it anew
+		if l.job.is != nil && l.job.is.Body == l.body {
 			rec := *l.job.is
 			rec.Body = nil
 			l.job.is = &rec

@@ -71,8 +71,8 @@ func (b *Batch) setIdem(q *queue, id []byte, is *record.Idem) {
 	}
 	m.is = is
 	if is != nil {
-		q.IdemUntil = max(q.IdemUntil, is.Until)
 		b.touch(q)
+		q.IdemUntil = max(q.IdemUntil, is.Until)
 		b.sweepAt = min(b.sweepAt, is.Until+sweepEvery)
 	}
 	b.bytes += 64 + len(id)

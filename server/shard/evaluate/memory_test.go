@@ -29,11 +29,27 @@ func TestLargeBodiesAreLetGo(t *testing.T) {
 	now, index, last := Now{Progress: 1.8e18}, uint64(0), record.Applied{}
 	held := func() (n int) {
 		for _, j := range m.jobs.young {
-			if j.body != nil || j.is != nil && j.is.Separate && j.is.Body != nil {
+			for _, rec := range []*record.Job{j.was, j.is} {
+				if rec != nil && rec.Separate && rec.Body != nil {
+					n++
+				}
+			}
+			if j.body != nil {
 				n++
 			}
 		}
 		return n
+	}
+	parse := func(words ...string) commands.Request {
+		var args [][]byte
+		for _, a := range words {
+			args = append(args, []byte(a))
+		}
+		_, request, err := commands.Parse(args, commands.DefaultLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return request
 	}
 	for _, step := range []struct {
 		line []string
@@ -43,23 +59,16 @@ func TestLargeBodiesAreLetGo(t *testing.T) {
 		{[]string{"DQPOP", "q"}, 1},
 		{[]string{"DQGET", "q", "a"}, 1},
 	} {
-		var args [][]byte
-		for _, a := range step.line {
-			args = append(args, []byte(a))
-		}
-		_, request, err := commands.Parse(args, commands.DefaultLimits())
-		if err != nil {
-			t.Fatal(err)
-		}
 		now.Progress++
 		b := m.NewBatch(now, DefaultLimits())
-		if reply, again := b.Evaluate(request); again || reply == nil {
+		if reply, again := b.Evaluate(parse(step.line...)); again || reply == nil {
 			t.Fatal(step.line[0], reply, again)
 		}
 		if n := held(); n != step.held {
 			t.Errorf("%s: %d bodies are held, want %d: the test does not see them", step.line[0], n, step.held)
 		}
 		if !b.Empty() {
+			var err error
 			index++
 			if last, _, err = effect.Apply(store, last, 0, index, 1, b.Seal(0)); err != nil {
 				t.Fatal(err)
@@ -70,5 +79,22 @@ func TestLargeBodiesAreLetGo(t *testing.T) {
 		if n := held(); n != 0 {
 			t.Errorf("after %s %d large bodies stay in memory", step.line[0], n)
 		}
+	}
+
+	// A second entry takes the job while the first is on its way.
+	first := m.NewBatch(now, DefaultLimits())
+	first.Evaluate(parse("DQADD", "q", "b", string(make([]byte, 1<<20))))
+	first.Seal(0)
+	second := m.NewBatch(now, DefaultLimits())
+	second.Evaluate(parse("DQPOP", "q", "NOACK"))
+	second.Seal(0)
+	if held() == 0 {
+		t.Error("no body is held on its way: the test does not see them")
+	}
+	m.Committed(first.Number())
+	m.Committed(second.Number())
+	m.NewBatch(now, DefaultLimits())
+	if n := held(); n != 0 {
+		t.Errorf("after two entries in flight %d large bodies stay in memory", n)
 	}
 }

@@ -89,9 +89,7 @@ func (b *Batch) Look() {
 
 // leaseEnded is told of each lease that ends, by whatever.
 func (b *Batch) leaseEnded(q *queue, old *record.Job) {
-	if b.undo != nil {
-		b.undo.holds = append(b.undo.holds, b.Holders.Of(old.Token)...)
-	}
+	b.keepHold(old.Token)
 	b.Holders.Drop(old.Token)
 	if q.set.MaxInflight > 0 {
 		b.wants(q)
@@ -105,7 +103,7 @@ func (b *Batch) hold(j *job) {
 	}
 }
 
-// tidySlice bounds what Tidy and ReleaseGone do in one batch, in jobs.
+// tidySlice bounds what Trim and ReleaseGone do in one batch, in jobs.
 const tidySlice = 1024
 
 // ReleaseGone lets leases run out whose connection has ended.

@@ -128,6 +128,7 @@ func (b *Batch) extend(r *commands.Extend) commands.Reply {
 		rec := j.edit()
 		rec.Wake.Ns = b.now.Progress + r.Lease
 		b.change(j, rec)
+		b.keepHold(rec.Token)
 		b.Holders.Extended(rec.Token, b.From)
 		return commands.Done
 	}

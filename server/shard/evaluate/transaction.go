@@ -21,6 +21,7 @@ const (
 // with an error, or needs committed state (again), all that the transaction did is
 // taken back, and the batch is as it was. Waiting pops are served behind it only.
 func (b *Batch) Transaction(t *commands.Transaction, one func(commands.Request) (reply commands.Reply, again bool)) (reply commands.Reply, again bool) {
+	b.bytes += findCost * len(t.Commands) // it is work, whether it takes place or not
 	b.begin()
 	results := make(commands.Results, len(t.Commands))
 	for i := range t.Commands {
@@ -144,6 +145,13 @@ func (b *Batch) keepMemory(key []byte, entry *idem) {
 		k.was = *entry
 	}
 	b.undo.memories = append(b.undo.memories, k)
+}
+
+// keepHold must be called before it is forgotten over which connection a lease was given.
+func (b *Batch) keepHold(token uint64) {
+	if b.undo != nil {
+		b.undo.holds = append(b.undo.holds, b.Holders.Of(token)...)
+	}
 }
 
 // keepDefaults must be called before the settings of all queues are changed.

@@ -44,7 +44,7 @@ func (b *Batch) Trim() (again bool) {
 		if q.over = false; q.set.DeadCount == 0 {
 			continue
 		}
-		surplus := q.Dead - q.set.DeadCount
+		surplus := max(0, q.Dead-q.set.DeadCount)
 		b.prune(q, min(surplus, room))
 		if room -= surplus; room < 0 {
 			q.over = true
