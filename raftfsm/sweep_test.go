@@ -108,7 +108,7 @@ func (f *faultRun) drive(t *testing.T) string {
 	var last record.Applied
 	digest, _ := effecttest.Digest(store)
 	l.digest = append(l.digest, digest)
-	o := smallOptions(errorfs.Wrap(f.mem, errorfs.InjectorFunc(f.inject)))
+	o := smallOptions(errorfs.Wrap(reusingFS{f.mem}, errorfs.InjectorFunc(f.inject)))
 	o.Fatal = func(err error) {
 		f.ends(err.Error())
 		select {} // as in a process that ends, the caller does not go on

@@ -177,12 +177,12 @@ var mutants = []mutant{
 	{
 		name:  "a walk over the dead goes by milliseconds alone",
 		edits: []edit{{"server/shard/evaluate/dead.go", "<<deadSeqBits | s.seq&(1<<deadSeqBits-1)", "<<deadSeqBits | 1"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
 	},
 	{
 		name:  "DQMPOP reads ahead in its first queue only",
 		edits: []edit{{pop, "		if left -= q.Ready; left <= 0 {", "		if left -= q.Ready; true {"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
 	},
 	{
 		name:  "forget to wake the waiting pops when a queue goes on",
@@ -216,7 +216,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a change of the defaults passes by queues with own settings",
-		edits: []edit{{"server/shard/evaluate/settings.go", "		b.useSettings(b.byNum[n])\n", "		_ = n\n"}},
+		edits: []edit{{"server/shard/evaluate/settings.go", "		m.useSettings(m.byNum[n])\n", "		_ = n\n"}},
 		tests: "./tests/model", run: "TestShard", args: seeds,
 	},
 	{
@@ -354,7 +354,7 @@ func (f *loudFile) WriteAt`}},
 	{
 		name: "go on behind an error on which clients send the pipeline again",
 		edits: []edit{
-			{"server/dispatch.go", "done: true, last: true})\n\t\treturn waitNothing, true", "done: true})\n\t\treturn waitNothing, false"},
+			{"server/dispatch.go", "c.add(entry{reply: errLoading, row: c.srv.rows[row], done: true, last: true})\n\treturn waitNothing, true", "c.add(entry{reply: errLoading, row: c.srv.rows[row], done: true})\n\treturn waitNothing, false"},
 			{"server/output.go", "e.last || isLastReply(reply)", "e.last"},
 		},
 		tests: "./tests/clients", run: "ResentPipelineRunsOnce",
