@@ -180,11 +180,6 @@ var mutants = []mutant{
 		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
 	},
 	{
-		name:  "DQMPOP reads ahead in its first queue only",
-		edits: []edit{{pop, "		if left -= q.Ready; left <= 0 {", "		if left -= q.Ready; true {"}},
-		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
-	},
-	{
 		name:  "forget to wake the waiting pops when a queue goes on",
 		edits: []edit{{"server/shard/evaluate/pause.go", "		b.wants(q) // also when it goes on: it may have another end\n", ""}},
 		tests: "./tests", run: "TestSessionsInVirtualTime/dqpause",
