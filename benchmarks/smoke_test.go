@@ -17,9 +17,6 @@ import (
 // binary as dqd. Figures are not judged.
 func TestSmoke(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts servers")
-	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Fatalf("%v: install Debian's redis-server, or run ./test.sh once as root", err)
 	}
@@ -63,9 +60,6 @@ func TestSmoke(t *testing.T) {
 // do are told apart from failures.
 func TestSmokeLoaded(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts servers")
-	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Fatalf("%v: install Debian's redis-server, or run ./test.sh once as root", err)
 	}
@@ -113,9 +107,6 @@ func TestSmokeLoaded(t *testing.T) {
 // A server that has not what it was given is an error, not a figure.
 func TestMissingJobsAreSeen(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts servers")
-	}
 	l := &launcher{base: t.TempDir(), self: os.Args[0], dqd: os.Args[0], log: io.Discard, live: map[*server]bool{}}
 	defer l.close()
 	srv, err := l.start(t.Context(), dqdServer)
@@ -170,9 +161,6 @@ func TestBurn(t *testing.T) {
 // Redis, through the same workers, delivers every job once and none early.
 func TestRedisLateness(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts servers")
-	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Fatalf("%v: install Debian's redis-server, or run ./test.sh once as root", err)
 	}
@@ -197,9 +185,6 @@ func TestRedisLateness(t *testing.T) {
 // An interrupted run ends soon and leaves no server and no file.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts servers")
-	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Fatalf("%v: install Debian's redis-server, or run ./test.sh once as root", err)
 	}

@@ -43,14 +43,19 @@ var queuesOptions = []option{
 }
 
 func parseQueues(args [][]byte, lim *Limits) (Request, error) {
-	r := &Queues{Count: lim.DefaultList}
+	return parseQueueWalk(args, lim, queuesOptions, lim.DefaultList)
+}
+
+// parseQueueWalk reads DQQUEUES and SCAN, which differ in their options.
+func parseQueueWalk(args [][]byte, lim *Limits, options []option, count int) (Request, error) {
+	r := &Queues{Count: count}
 	var err error
 	if r.Cursor, err = parseCursor(args[1]); err != nil {
 		return nil, err
 	}
 	var given given
 	for c := (cursor{args, 2}); c.more(); {
-		word, arg, err := given.take(&c, queuesOptions)
+		word, arg, err := given.take(&c, options)
 		if err != nil {
 			return nil, err
 		}
@@ -61,6 +66,8 @@ func parseQueues(args [][]byte, lim *Limits) (Request, error) {
 			r.Count, err = parseListCount(arg, lim)
 		case "withlen":
 			r.WithLen = true
+		case "type":
+			r.Nothing = !isKeyword(arg, KeyType)
 		}
 		if err != nil {
 			return nil, err

@@ -72,28 +72,5 @@ var keyScanOptions = []option{
 }
 
 func parseKeyScan(args [][]byte, lim *Limits) (Request, error) {
-	r := &Queues{Count: 10}
-	var err error
-	if r.Cursor, err = parseCursor(args[1]); err != nil {
-		return nil, err
-	}
-	var given given
-	for c := (cursor{args, 2}); c.more(); {
-		word, arg, err := given.take(&c, keyScanOptions)
-		if err != nil {
-			return nil, err
-		}
-		switch word {
-		case "match":
-			r.Match, err = parseMatch(arg, lim)
-		case "count":
-			r.Count, err = parseListCount(arg, lim)
-		case "type":
-			r.Nothing = !isKeyword(arg, KeyType)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	return parseQueueWalk(args, lim, keyScanOptions, 10)
 }

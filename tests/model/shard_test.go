@@ -23,10 +23,6 @@ var (
 	shrink     = flag.Int("shard.shrink", 600, "how often a failing history is tried shorter")
 )
 
-// notYet are the commands of the model that the server does not have yet.
-// There are none.
-var notYet = map[string]bool{}
-
 // TestShard holds the real shard (actor, evaluator, dispatcher, effects, state
 // store) against the model, under virtual time.
 func TestShard(t *testing.T) {
@@ -42,7 +38,7 @@ func TestShard(t *testing.T) {
 func runShard(t *testing.T, seed uint64) {
 	synctest.Test(t, func(t *testing.T) {
 		// A restart ends all connections: where leases hang on them there is none.
-		opt := model.Options{Skip: notYet, NoPolicy: seed%4 == 0, Release: seed%4 == 1, ShrinkTries: *shrink}
+		opt := model.Options{NoPolicy: seed%4 == 0, Release: seed%4 == 1, ShrinkTries: *shrink}
 		model.RunWith(t, seed, *shardSteps, opt, func() model.Subject {
 			s := newSubject(seed)
 			s.stays = opt.Release

@@ -6,7 +6,7 @@ import (
 )
 
 // Holders knows over which connection leases were given, of those that shall run
-// out when it ends. A lease that is over, however, is forgotten: there are never
+// out when it ends. A lease that is over, however it ended, is forgotten: there are never
 // more than live leases.
 type Holders struct {
 	leases  map[uint64]Held

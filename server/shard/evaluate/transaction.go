@@ -185,7 +185,6 @@ func (b *Batch) rollBack() {
 		// Its head may lack jobs that a pop took from it, and what it holds may never
 		// have been.
 		b.Heads.Forget(k.queue.Number)
-		k.was.listed = k.queue.listed // it is on that list, whatever else
 		*k.queue = k.was
 		if k.queue.Number >= u.applied.NextQueue {
 			delete(b.queues, string(k.queue.Name))

@@ -27,14 +27,13 @@ func (b *Batch) markOver(q *queue) {
 	}
 }
 
-// Trim prunes dead jobs that are too many, as far as one batch may. It reports
-// that it needs committed state: then call it again in the next batch.
-func (b *Batch) Trim() (again bool) {
+// Trim prunes dead jobs that are too many, as far as one batch may. It reads the
+// store, so while there is something to do (Untidy) no batch begins with others in
+// flight.
+func (b *Batch) Trim() {
 	if len(b.trims.over) == 0 && b.trims.from == nil {
-		return false
+		return
 	}
-	defer catchBoundary(&again)
-	b.needBoundary()
 	b.findOver()
 	for room := int64(tidySlice); len(b.trims.over) > 0; b.trims.over = b.trims.over[1:] {
 		q := b.queueNumbered(b.trims.over[0])
@@ -51,7 +50,6 @@ func (b *Batch) Trim() (again bool) {
 			break
 		}
 	}
-	return false
 }
 
 // Untidy reports that there is more to do for Trim or ReleaseGone.
