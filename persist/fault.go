@@ -51,11 +51,18 @@ func (f *fault) close(db *pebble.DB) error {
 	return db.Close()
 }
 
+// IfFull tells how to go on from an error that says that the disk of a folder is
+// full. Other errors stay as they are.
+func IfFull(dir string, err error) error {
+	if !vfs.IsNoSpaceError(err) {
+		return err
+	}
+	return fmt.Errorf("the disk of folder %s is full: make room, then start again: %w", dir, err)
+}
+
 // fail reports a fault and returns the first one.
 func (f *fault) fail(err error) error {
-	if vfs.IsNoSpaceError(err) {
-		err = fmt.Errorf("the disk of folder %s is full: make room, then start again: %w", f.dir, err)
-	}
+	err = IfFull(f.dir, err)
 	f.mu.Lock()
 	first := f.err == nil
 	if first {

@@ -132,7 +132,7 @@ func (s *fsmSnapshot) Persist(to raft.SnapshotSink) error {
 	sink := to.(*snapshotSink)
 	sink.d.applied, sink.d.stateHash, sink.mark = s.applied.Index, s.applied.StateHash, s.mark
 	if err := sink.Close(); err != nil {
-		return s.n.fail(fmt.Errorf("recording a snapshot: %w", err))
+		return s.n.fail(fmt.Errorf("recording a snapshot: %w", persist.IfFull(s.n.o.Dir, err)))
 	}
 	s.n.observe(ObserveSnapshot, s.start)
 	return nil

@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -122,5 +123,53 @@ func TestNoRoomToMerge(t *testing.T) {
 			t.Error("tables are not merged with room again")
 		}
 		n.shut()
+	})
+}
+
+// A snapshot that finds no room says what to do, like everything else that does.
+func TestNoRoomForASnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var full atomic.Bool
+		o := smallOptions(errorfs.Wrap(persist.MemFS(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if full.Load() && op.Kind == errorfs.OpCreate && strings.Contains(op.Path, snapshotSuffix) {
+				return noSpace(op.Path)
+			}
+			return nil
+		})))
+		var fatal atomic.Value
+		o.Fatal = func(err error) { fatal.Store(err.Error()) }
+		n := lead(t, o)
+		full.Store(true)
+		for i := range 3000 {
+			if n.set(fmt.Sprint(i), strings.Repeat("v", 1000)) != nil {
+				break
+			}
+			synctest.Wait()
+		}
+		if text, _ := fatal.Load().(string); !strings.Contains(text, "recording a snapshot: the disk of folder node is full: make room") {
+			t.Errorf("stopped with %q", text)
+		}
+		n.Close()
+	})
+}
+
+// The process ends by the first fault: whoever meets another one meanwhile waits,
+// for raft would panic at it and hide the first.
+func TestOneFaultIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ending, ended := make(chan struct{}), make(chan error, 2)
+		n := &Node{failed: make(chan struct{}), fatal: func(error) { <-ending }}
+		first, second := errors.New("first"), errors.New("second")
+		go func() { ended <- n.fail(first) }()
+		synctest.Wait()
+		go func() { ended <- n.fail(second) }()
+		synctest.Wait()
+		if len(ended) != 0 {
+			t.Error("a fault goes on while the process ends")
+		}
+		close(ending)
+		if a, b := <-ended, <-ended; a != first || b != first {
+			t.Errorf("%v and %v, want the first for both", a, b)
+		}
 	})
 }

@@ -128,6 +128,7 @@ type Node struct {
 	proposals *proposals
 	applied   atomic.Pointer[record.Applied]
 	err       atomic.Pointer[error] // why the node may not go on
+	failed    chan struct{}         // closed when the Fatal hook has returned
 
 	leadership chan bool     // one slot: the latest value wins
 	kick       chan struct{} // one slot: the log has grown enough for a snapshot
@@ -149,6 +150,7 @@ func Open(o Options) (*Node, error) {
 	o.defaults()
 	n := &Node{
 		o: o, fatal: o.Fatal, leadership: make(chan bool, 1), kick: make(chan struct{}, 1), stop: make(chan struct{}),
+		failed: make(chan struct{}),
 	}
 	n.o.Fatal = func(err error) { n.fail(err) } // a fault of a store is one of the node
 	if err := n.open(); err != nil {
@@ -389,11 +391,15 @@ func (n *Node) closeStores() (err error) {
 }
 
 // fail ends the process: the Fatal hook does not return, except in tests, where
-// the node refuses everything from then on. It returns the first error.
+// the node refuses everything from then on. It returns the first error, and not
+// before the hook has: raft panics where it is told of an error, and nobody shall
+// read of that in place of the fault.
 func (n *Node) fail(err error) error {
 	if n.err.CompareAndSwap(nil, &err) {
 		n.fatal(err)
+		close(n.failed)
 	}
+	<-n.failed
 	return *n.err.Load()
 }
 
