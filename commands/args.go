@@ -99,7 +99,12 @@ const (
 	groupType
 	groupDirection // IN OUT ALL
 	groupUntil     // FOR UNTIL
-	groups         // their number
+	groupSpread
+	groupWhich // ALL IDS
+	groupRange
+	groupDryRun
+	groupForce
+	groups // their number
 )
 
 // given remembers which option of each group a command had, so that an option

@@ -14,8 +14,8 @@ var dqpeek = Command{
 	},
 	Replies: []string{"an array of jobs, each `[id, due, attempt, payload]`; it ends early at the limit for one reply, 4 MiB"},
 	Errors:  []string{"BADID: the queue name is empty or too long"},
-	Notes: "Dead jobs are kept for 30 days (setting `dead-keep`) and are out of the way. To see them, and why they died: `DQDEAD queue 0`. To run one again, read its payload\n" +
-		"and META with DQGET and add it anew under its id: the dead record stays, and DQGET shows the live job while there is one. Nothing removes dead jobs earlier yet.",
+	Notes: "Dead jobs are kept for 30 days (setting `dead-keep`) and are out of the way. To see them, and why they died: `DQDEAD queue 0`. DQREQUEUE\n" +
+		"runs them again, DQPURGE … STATE DEAD removes them earlier.",
 	Resend: "Harmless: it changes nothing.",
 	Example: `
 > DQADD mail m1 "Hello Ann" AT 2030-01-31T09:00:00Z

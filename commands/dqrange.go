@@ -70,6 +70,12 @@ type Bound struct {
 	Open bool // leaves itself out
 }
 
+// NoMin and NoMax are the ends of the range that holds every due.
+var (
+	NoMin = Bound{Ms: -1}
+	NoMax = Bound{Ms: math.MaxInt64}
+)
+
 var rangeOptions = []option{
 	{"state", groupState, true},
 	{"limit", groupLimit, true},
@@ -128,7 +134,7 @@ func (r *Range) parseLimit(off []byte, c *cursor, lim *Limits) (err error) {
 	return nil
 }
 
-// parseBounds reads the min and max of DQRANGE and DQCOUNT.
+// parseBounds reads the min and max of DQRANGE, DQCOUNT and DQPURGE.
 func parseBounds(from, to []byte, lim *Limits) (min, max Bound, err error) {
 	if min, err = parseBound("min", from, lim); err == nil {
 		max, err = parseBound("max", to, lim)
@@ -145,10 +151,10 @@ func parseBound(what string, arg []byte, lim *Limits) (b Bound, err error) {
 	var buf [keywordMax]byte
 	switch string(keyword(&buf, at)) {
 	case "-inf":
-		b.Ms = -1
+		b.Ms = NoMin.Ms
 		return b, nil
 	case "+inf", "inf":
-		b.Ms = math.MaxInt64
+		b.Ms = NoMax.Ms
 		return b, nil
 	case "now":
 		b.Now = true

@@ -92,6 +92,10 @@ func notInMulti(row *Command, request Request) string {
 		if r.Accept {
 			return "ACCEPT " + reasonOwnTime
 		}
+	case *Requeue:
+		if r.IDs == nil {
+			return "ALL " + reasonInSlices
+		}
 	case *Client:
 		if r.Sub == "reply" {
 			return reasonOneReply
@@ -128,7 +132,7 @@ var multi = Command{
 	Categories: []string{"@fast", "@transaction"},
 	Group:      "transactions", Since: "1.0.0", Complexity: "O(1)",
 	Summary: "Starts a transaction: what follows is queued until EXEC, at most 4,096 commands and 16 MiB. A command that is refused when it is queued makes EXEC discard all. " +
-		"Refused are those that read a lot (DQPEEK, DQRANGE, DQCOUNT, DQSCAN, DQQUEUES, DQDEAD, SCAN, DQSTATS without a queue), SHUTDOWN and DQCLOCK ACCEPT.",
+		"Refused are those that read a lot (DQPEEK, DQRANGE, DQCOUNT, DQSCAN, DQQUEUES, DQDEAD, SCAN, DQSTATS without a queue), those that work in slices (DQPURGE, DQDROP, DQRELEASE, DQREQUEUE ALL), SHUTDOWN and DQCLOCK ACCEPT.",
 	Parse: func([][]byte, *Limits) (Request, error) { return &Multi{}, nil },
 }
 

@@ -296,6 +296,9 @@ func TestLimits(t *testing.T) {
 		{"fields", func(n int) string { return "DQGET q m" + many(n, id) }, 64, 0, "ERR"},
 		{"ids of cancel", func(n int) string { return "DQCANCEL q" + many(n, id) }, 10_000, 1, "ERR"},
 		{"ids of mcancel", func(n int) string { return fmt.Sprint("DQMCANCEL q IDS ", n, many(n, id)) }, 10_000, 1, "ERR"},
+		{"ids of requeue", func(n int) string { return fmt.Sprint("DQREQUEUE q IDS ", n, many(n, id)) }, 10_000, 1, "ERR"},
+		{"worker of release", func(n int) string { return "DQRELEASE q WORKER " + rep("w", n) }, 255, 1, "BADID"},
+		{"spread", func(n int) string { return fmt.Sprint("DQREQUEUE q SPREAD ", n, "d ALL") }, 36525, 0, "BADTIME"},
 		{"ids of ack", func(n int) string { return "DQACK q" + many(n, func(i int) string { return id(i) + " 1" }) }, 10_000, 1, "ERR"},
 		{"ids of mack", func(n int) string {
 			return fmt.Sprint("DQMACK q JOBS ", n, many(n, func(i int) string { return id(i) + " 1" }))

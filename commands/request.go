@@ -222,7 +222,31 @@ type (
 		Queue []byte
 		Ways  Ways
 	}
+	// Requeue is DQREQUEUE; without IDs it is about ALL dead jobs.
+	Requeue struct {
+		Queue         []byte
+		Delay, Spread int64 // ns
+		IDs           [][]byte
+	}
+	// Release is DQRELEASE.
+	Release struct{ Queue, Worker []byte }
+	// Purge is DQPURGE.
+	Purge struct {
+		Queue    []byte
+		States   StateSet
+		Min, Max Bound
+		Limit    int64 // 0 = not given
+		DryRun   bool
+	}
+	// Drop is DQDROP.
+	Drop struct {
+		Queue []byte
+		Force bool
+	}
 )
+
+// StateSet is a set of states.
+type StateSet [record.Dead + 1]bool
 
 // Ways are the ways through a queue that DQPAUSE and DQRESUME mean.
 type Ways uint8
@@ -258,6 +282,10 @@ func (*GetConfig) isRequest()   {}
 func (*ResetConfig) isRequest() {}
 func (*Pause) isRequest()       {}
 func (*Resume) isRequest()      {}
+func (*Requeue) isRequest()     {}
+func (*Release) isRequest()     {}
+func (*Purge) isRequest()       {}
+func (*Drop) isRequest()        {}
 
 // ReadsMuch reports a request that may read a lot: it is answered beside all others,
 // and a client has one of them at a time.
@@ -267,6 +295,23 @@ func ReadsMuch(request Request) bool {
 		return true
 	case *Stats:
 		return r.Queue == nil
+	case *Purge:
+		return r.DryRun
+	}
+	return false
+}
+
+// Slices reports a request that may concern so many jobs that it takes effect in slices:
+// it is at work for a while, and other commands come between. A client has one of them
+// at a time.
+func Slices(request Request) bool {
+	switch r := request.(type) {
+	case *Requeue:
+		return r.IDs == nil
+	case *Purge:
+		return !r.DryRun
+	case *Release, *Drop:
+		return true
 	}
 	return false
 }

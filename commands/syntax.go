@@ -72,6 +72,12 @@ func (k *kind) row(name string, arity int, summary string, parse func([][]byte, 
 	}
 }
 
+// repeated is the argument a, which may be given several times.
+func repeated(a Arg) Arg {
+	a.Repeats = true
+	return a
+}
+
 // optional is the argument a, which may be left out.
 func optional(a Arg) Arg {
 	a.Optional = true

@@ -57,6 +57,7 @@ var table = []*Command{
 	&dqpop, &dqmpop, &dqack, &dqmack, &dqnack, &dqextend, &dqmextend,
 	&dqget, &dqpeek, &dqrange, &dqcount, &dqlen, &dqscan, &dqqueues, &dqdead, &dqstats, &dqclock,
 	&dqpause, &dqresume, &dqconfig,
+	&dqrequeue, &dqrelease, &dqpurge, &dqdrop,
 	&hello, &auth, &ping, &echo, &quit, &reset, &selectDB, &client,
 	&command, &info, &config, &slowlog, &latency, &memory, &timeNow,
 	&dbsize, &scan, &typeOf, &exists,

@@ -106,6 +106,9 @@ func TestOptionsAreDescribed(t *testing.T) {
 		{&scan, keyScanOptions, nil},
 		{&dqpause, pauseOptions, nil},
 		{&dqresume, waysOptions, nil},
+		{&dqrequeue, requeueOptions, nil},
+		{&dqpurge, append([]option{{word: "state"}}, purgeOptions...), nil},
+		{&dqdrop, dropOptions, nil},
 	} {
 		var taken []string
 		for _, o := range test.options {
@@ -210,7 +213,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 	for _, line := range []string{
 		"NASTY", "NASTY a", "DQADD NASTY", "CLIENT NASTY", "HELLO NASTY", "HELLO 3 NASTY", "SELECT NASTY",
 		"DQADD q i p NASTY", "DQADD q i p DELAY NASTY", "DQADD q i p AT NASTY", "DQADD q i p BACKOFF NASTY", "DQADD q i p PRI NASTY",
-		"DQMADD q JOBS 1 NASTY p 5", "DQMADD q JOBS NASTY i p 5", "DQACK q i NASTY", "DQLEN q STATE NASTY",
+		"DQMADD q JOBS 1 NASTY p 5", "DQMADD q JOBS NASTY i p 5", "DQACK q i NASTY", "DQLEN q STATE NASTY", "DQPURGE q DUE NASTY 1", "DQREQUEUE q NASTY", "DQRELEASE q NASTY w",
 		"CLIENT SETNAME NASTY", "CLIENT SETINFO NASTY x", "CLIENT LIST TYPE NASTY", "CLIENT KILL NASTY x", "DQCLOCK NASTY",
 		"DQPAUSE q NASTY", "DQPAUSE q FOR NASTY", "DQPAUSE q UNTIL NASTY", "DQRESUME q NASTY", "DQCONFIG NASTY q", "DQCONFIG SET q NASTY 1", "DQCONFIG SET q lease NASTY",
 		"DQCONFIG SET q attempts NASTY", "DQCONFIG SET q backoff NASTY", "DQCONFIG SET q expire-to NASTY", "DQCONFIG RESET q NASTY",

@@ -200,7 +200,7 @@ func (c *conn) call(row *commands.Command, request commands.Request, args [][]by
 		row:   c.srv.rows[row],
 		args:  args,
 		block: blocks,
-		alone: blocks || commands.ReadsMuch(request),
+		alone: blocks || commands.ReadsMuch(request) || commands.Slices(request),
 	})
 	return waitNothing, false
 }

@@ -65,6 +65,7 @@ func (s *Shard) collect() {
 	s.back = append(s.back, in.back...)
 	for _, c := range in.gone {
 		s.unpark(c, commands.NullArray{})
+		s.giveUpBulks(c)
 		if s.memory != nil {
 			s.memory.Holders.Gone(c)
 		}
@@ -182,8 +183,9 @@ func (s *Shard) stopLeading(reply commands.Reply) {
 	}
 	answers := s.held // they may have seen what is lost now; they changed nothing
 	s.held = nil
+	answers = append(answers, s.stopBulks()...)
 	for _, c := range answers {
-		c.Reply = reply
+		c.refuse(reply)
 	}
 	for c, w := range s.parked {
 		call := w.Call.(*Call)
@@ -203,12 +205,13 @@ func (s *Shard) close() {
 		<-s.wake
 		s.collect()
 	}
+	s.todo = append(s.todo, s.stopBulks()...)
 	s.stopLeading(commands.NullArray{})
 	for _, r := range s.reads {
 		s.todo = append(s.todo, r.call)
 	}
 	for _, c := range s.todo {
-		c.Reply = errShutDown
+		c.refuse(errShutDown)
 	}
 	s.deliver(s.todo)
 	s.reads, s.todo = nil, nil
@@ -263,6 +266,15 @@ func (s *Shard) boundary() (more bool) {
 			s.bytes.Add(-int64(c.Size))
 			continue
 		}
+		if commands.Slices(c.Request) {
+			if again = !b.Empty() || m.Flying(); again {
+				break // likewise
+			}
+			if r := s.begin(b, c); r != nil {
+				answer(c, r)
+			}
+			continue
+		}
 		var r commands.Reply
 		if r, again = s.evaluate(b, c); again {
 			break
@@ -303,7 +315,10 @@ func (s *Shard) boundary() (more bool) {
 			answer(c, commands.NullArray{})
 		}
 	}
-	more = more || again || full || m.Untidy() || len(s.todo) > 0 || len(s.reads) > 0 && s.reading < maxReaders
+	if !(again && b.Empty()) && s.slice(b, answer) {
+		again = serve() || again
+	}
+	more = more || s.bulksReady() || again || full || m.Untidy() || len(s.todo) > 0 || len(s.reads) > 0 && s.reading < maxReaders
 
 	offset := now.Offset - m.Applied.WallOffset
 	moved := s.moved || s.accepted
@@ -339,7 +354,7 @@ func (s *Shard) wantsStore(now evaluate.Now) bool {
 			return true
 		}
 	}
-	return s.drain || s.wentBack || m.Untidy() || m.Full() || m.WantsKnown() || m.SweepAt() <= now.Progress || len(s.reads) > 0 && s.reading < maxReaders
+	return s.drain || s.wentBack || m.Untidy() || s.wantsBulks() || m.Full() || m.WantsKnown() || m.SweepAt() <= now.Progress || len(s.reads) > 0 && s.reading < maxReaders
 }
 
 // readStore does what must read the store while nothing is in flight. It reports
@@ -358,6 +373,7 @@ func (s *Shard) readStore(now evaluate.Now) (more bool) {
 	}
 	s.renewKnown()
 	s.startReads(now)
+	s.startBulks()
 	return more
 }
 
@@ -424,7 +440,7 @@ func (s *Shard) committed(f *flight, err error) {
 			reply = "INDOUBT this node stopped leading while the command was on its way: it may or may not have happened; ask, or send the same request with IDEM"
 		}
 		for _, c := range f.answers {
-			c.Reply = reply
+			c.refuse(reply)
 		}
 	}
 	// The actor goes on before all is delivered: deliverMu keeps the next replies behind these.
@@ -540,6 +556,10 @@ func (s *Shard) beside(b *evaluate.Batch, c *Call) func(evaluate.Snapshot, evalu
 	case *commands.Peek:
 		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
 			return evaluate.Peek(st, now, s.opt.Limits, r)
+		}
+	case *commands.Purge:
+		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
+			return evaluate.DryPurge(st, now, s.opt.Limits, r)
 		}
 	case *commands.Stats:
 		sums := b.TotalStats()

@@ -10,6 +10,8 @@ type Call struct {
 	Size int
 	// Reply is set before Client.Deliver gets the call.
 	Reply commands.Reply
+
+	partly bool // it works in slices, and some may be in the log already
 }
 
 // Client is the connection that a call came from.

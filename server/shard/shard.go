@@ -112,6 +112,7 @@ type Shard struct {
 	unblock      []unblock // to be answered once todo is evaluated: the pop may be in it
 	reads        []read    // calls that wait for one of the readers
 	reading      int       // readers at work
+	bulks        []*bulk   // commands that work in slices, in order; the first maxBulks are at work
 	flights      []*flight // the entries that commit now, the oldest first
 	held         []*Call   // to be delivered with the next entry, or when none is in flight
 	drain        bool      // the next batch begins when none is

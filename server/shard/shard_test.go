@@ -24,6 +24,7 @@ type bench struct {
 	state *persist.State
 	log   *shardtest.Log
 	shard *shard.Shard
+	start func() // anew, after a Close
 }
 
 // run runs f in a bubble with a shard that serves.
@@ -46,8 +47,11 @@ func runWith(t *testing.T, set func(*shard.Options), f func(b *bench)) {
 			Limits: evaluate.DefaultLimits(), Fatal: func(err error) { panic(err) },
 		}
 		set(&o)
-		b.shard = shard.New(o)
-		synctest.Wait()
+		b.start = func() {
+			b.shard = shard.New(o)
+			synctest.Wait()
+		}
+		b.start()
 		f(b)
 		b.shard.Close()
 		b.log.Close()

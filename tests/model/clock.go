@@ -68,6 +68,9 @@ func (m *Model) change() {
 // Restart is a stop of no time after a change, a step of the system's clock meanwhile, and a start: what that clock shows beyond our wall has passed.
 func (m *Model) Restart(deltaNs int64) {
 	m.change()
+	for _, j := range m.jobs {
+		j.holder = -1 // READINGS 62
+	}
 	passed := m.clock.aheadNs + deltaNs
 	m.clock = systemClock{}
 	switch {

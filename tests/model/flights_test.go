@@ -182,9 +182,9 @@ func (f *flights) play(e event) {
 			c.Exec(f.shard, e.queued...)
 		} else {
 			c.Do(f.shard, e.args...)
-			// Behind a read that runs beside the actor a connection sends nothing more.
+			// Behind a read that runs beside the actor, or slices, a connection sends nothing more.
 			_, request, _ := commands.Parse(argv(e.args), commands.DefaultLimits())
-			reads = commands.ReadsMuch(request)
+			reads = commands.ReadsMuch(request) || commands.Slices(request)
 		}
 		if f.rng.IntN(4) > 0 {
 			synctest.Wait() // else the next one may be in the same batch

@@ -11,7 +11,7 @@ func (g *Generator) invalid() []Arg {
 	add := func(options ...string) []Arg {
 		return texts(append([]string{"DQADD", q, id, "invalid"}, options...)...)
 	}
-	switch g.rnd.IntN(33) {
+	switch g.rnd.IntN(34) {
 	case 0:
 		return add("DELAY", pick(g, "1.5", "-5", "", "1e3", "200000d", "5x", "99999999999999999999", "ms", " 5", "5 ", "+5"))
 	case 1:
@@ -98,6 +98,13 @@ func (g *Generator) invalid() []Arg {
 	case 32:
 		bad := pick(g, "-1", "x", "0 COUNT 0", "0 COUNT x", "0 COUNT 1 COUNT 1", "0 SOON", "0 COUNT")
 		return append(texts(pick(g, "DQQUEUES", "SCAN")), texts(strings.Fields(bad)...)...)
+	case 33:
+		bad := pick(g, "DQREQUEUE q", "DQREQUEUE q IDS 2 a", "DQREQUEUE q ALL IDS 1 a", "DQREQUEUE q SPREAD 1.5 ALL", "DQREQUEUE q DELAY 30000d SPREAD 30000d ALL",
+			"DQPURGE q DUE 1", "DQPURGE q DUE 1 -5", "DQPURGE q LIMIT 0", "DQPURGE q STATE lost", "DQPURGE q DRYRUN DRYRUN", "DQPURGE q DUE 1 2 DUE 1 2",
+			"DQDROP q FORCE FORCE", "DQDROP q ALL", "DQRELEASE q WORKER", "DQRELEASE q w1")
+		args := texts(strings.Fields(bad)...)
+		args[1].Text = q
+		return args
 	}
 	return texts("DQNACK", q, id, "5", "DELAY", "5", "AT", "1800000000000")
 }

@@ -238,7 +238,7 @@ func (m *Model) dqstats(args []string) Reply {
 	return m.fields("delayed", number(states["delayed"]), "ready", number(states["ready"]), "leased", number(states["leased"]), "dead", number(states["dead"]),
 		"bytes", number(bytes), "oldest-ready-ms", number(ceilDiv(oldest, ms)), "next-due", next,
 		"added", number(c.added), "delivered", number(c.delivered), "acked", number(c.acked), "noack", number(c.noack), "nacked", number(c.nacked),
-		"expired", number(c.expired), "cancelled", number(c.cancelled), "purged", number(0), "pruned", number(c.pruned), "lease-timeouts", number(c.leaseTimeouts),
+		"expired", number(c.expired), "cancelled", number(c.cancelled), "purged", number(c.purged), "pruned", number(c.pruned), "lease-timeouts", number(c.leaseTimeouts),
 		"paused", bulk(m.pausedState(args[1])), "blocked", number(blocked),
 		"late-p50-us", any_(), "late-p99-us", any_(), "late-max-us", any_(), "run-p50-us", any_(), "run-p99-us", any_())
 }

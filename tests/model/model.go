@@ -62,7 +62,7 @@ type memory struct {
 
 // counters are those of DQSTATS.
 type counters struct {
-	added, delivered, acked, noack, nacked, expired, cancelled, pruned, leaseTimeouts int64
+	added, delivered, acked, noack, nacked, expired, cancelled, purged, pruned, leaseTimeouts int64
 
 	born int64 // order of the queues
 }
@@ -96,7 +96,7 @@ type Model struct {
 	waiters  []*waiter            // in order of arrival
 	arrived  []Arrival
 
-	lastAccepted, lastDied, lastToken, lastMade int64
+	lastAccepted, lastDied, lastToken, lastMade, lastBorn int64
 
 	issued map[string][]int64 // tokens given, by job key, for whoever wants to send an old one
 }
@@ -126,7 +126,8 @@ func (m *Model) toProgress(t instant) int64 {
 
 func (m *Model) count(queue string) *counters {
 	if m.counts[queue] == nil {
-		m.counts[queue] = &counters{born: int64(len(m.counts)) + 1}
+		m.lastBorn++
+		m.counts[queue] = &counters{born: m.lastBorn}
 	}
 	return m.counts[queue]
 }
@@ -531,6 +532,7 @@ func (m *Model) command(args []string) Reply {
 		"DQCONFIG": m.dqconfig, "DQPAUSE": m.dqpause, "DQRESUME": m.dqresume, "DQPOP": m.dqpop, "DQMPOP": m.dqpop, "DQACK": m.dqack, "DQMACK": m.dqmack, "DQNACK": m.dqnack,
 		"DQEXTEND": m.dqextend, "DQMEXTEND": m.dqmextend, "DQGET": m.dqget, "DQLEN": m.dqlen, "DQPEEK": m.dqpeek, "DQSTATS": m.dqstats,
 		"DQRANGE": m.dqrange, "DQCOUNT": m.dqcount, "DQSCAN": m.page, "DQDEAD": m.page, "DQQUEUES": m.page, "SCAN": m.page,
+		"DQREQUEUE": m.dqrequeue, "DQRELEASE": m.dqrelease, "DQPURGE": m.dqpurge, "DQDROP": m.dqdrop,
 		"DBSIZE": m.dbsize, "EXISTS": m.exists, "TYPE": m.typeOf,
 	}[strings.ToUpper(args[0])]
 	if run == nil {

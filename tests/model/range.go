@@ -37,6 +37,14 @@ func (m *Model) parseBound(s string) (b bound, ok bool) {
 	return b, ok
 }
 
+// between says whether a job's due is in a range.
+func (m *Model) between(j *job, min, max bound) bool {
+	due := m.dueReply(j).Num
+	above := due > min.ms || due == min.ms && !min.open
+	below := due < max.ms || due == max.ms && !max.open
+	return above && below
+}
+
 // rangeOf lists the jobs of a state (none = delayed and ready) whose due is in the range, by due.
 func (m *Model) rangeOf(queue, state string, min, max bound) []*job {
 	jobs := m.inState(queue, state)
@@ -45,10 +53,7 @@ func (m *Model) rangeOf(queue, state string, min, max bound) []*job {
 	}
 	var in []*job
 	for _, j := range jobs {
-		due := m.dueReply(j).Num
-		above := due > min.ms || due == min.ms && !min.open
-		below := due < max.ms || due == max.ms && !max.open
-		if above && below {
+		if m.between(j, min, max) {
 			in = append(in, j)
 		}
 	}

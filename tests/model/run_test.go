@@ -64,7 +64,7 @@ func showArg(a Arg) string {
 
 // Each fault that a server could have is found within a few seeds: the comparer sees, and the generator reaches the state in which it shows.
 func TestFaultsAreFound(t *testing.T) {
-	const seeds = 40
+	const seeds = 80
 	for _, kind := range Faults() {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

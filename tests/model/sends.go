@@ -27,8 +27,10 @@ func (g *Generator) command() []Arg {
 		return g.cancel()
 	case n < 87:
 		return g.reschedule()
-	case n < 94:
+	case n < 92:
 		return g.look()
+	case n < 95:
+		return g.manage()
 	}
 	if g.opt.NoInvalid {
 		return nil
@@ -36,8 +38,9 @@ func (g *Generator) command() []Arg {
 	return g.invalid()
 }
 
-// readMuch are commands that are no part of a transaction.
-var readMuch = map[string]bool{"DQPEEK": true, "DQRANGE": true, "DQCOUNT": true, "DQSCAN": true, "DQDEAD": true, "DQQUEUES": true, "SCAN": true}
+// neverQueued are commands that are no part of a transaction.
+var neverQueued = map[string]bool{"DQPEEK": true, "DQRANGE": true, "DQCOUNT": true, "DQSCAN": true, "DQDEAD": true, "DQQUEUES": true, "SCAN": true,
+	"DQPURGE": true, "DQDROP": true, "DQRELEASE": true}
 
 // transaction is a few commands, seldom with one that cannot be read.
 func (g *Generator) transaction() (commands [][]Arg) {
@@ -46,7 +49,7 @@ func (g *Generator) transaction() (commands [][]Arg) {
 		if !g.opt.NoPolicy && g.one(9) {
 			args = g.policy()
 		}
-		if len(args) == 0 || g.opt.Skip[args[0].Text] || readMuch[args[0].Text] {
+		if len(args) == 0 || g.opt.Skip[args[0].Text] || neverQueued[args[0].Text] || args[0].Text == "DQREQUEUE" && args[len(args)-1].Text == "ALL" {
 			continue
 		}
 		commands = append(commands, args)
@@ -295,6 +298,56 @@ func (g *Generator) look() []Arg {
 		return texts("DQPEEK", queue, "STATE", pick(g, "ready", "Delayed", "leased", "dead"), "COUNT", "10000")
 	}
 	return texts("DQSTATS", pick(g, queue, "no such queue"))
+}
+
+// manage is a command on many jobs. Drops are rare: they take a queue's settings with them.
+func (g *Generator) manage() []Arg {
+	queue, id := g.target("dead")
+	switch n := g.rnd.IntN(20); {
+	case n < 9:
+		args := texts("DQREQUEUE", queue)
+		if g.one(3) {
+			args = append(args, texts("DELAY", g.dur(g.shortDur()))...)
+		}
+		if g.one(3) {
+			args = append(args, texts("SPREAD", g.dur(pick(g, 1, 7*ms+1, 50*ms, second)))...)
+		}
+		if g.one(2) {
+			return append(args, texts("ALL")...)
+		}
+		return append(append(args, texts("IDS", "3")...), id, Arg{Text: pick(g, g.ids...)}, id)
+	case n < 12:
+		queue, _ = g.target("leased")
+		return texts("DQRELEASE", queue, "WORKER", pick(g, "w1", "w2\x00", "w3"))
+	case n < 18:
+		return g.purge()
+	case n < 19:
+		return texts("DQDROP", queue)
+	}
+	return texts("DQDROP", queue, pick(g, "FORCE", "force"))
+}
+
+// purge purges a little, mostly: else there would never be much.
+func (g *Generator) purge() []Arg {
+	queue := g.queue()
+	args := texts("DQPURGE", queue)
+	leased := g.one(4)
+	switch {
+	case leased:
+		args = append(args, texts("STATE", "leased", "STATE", pick(g, "dead", "READY", "leased"))...)
+	case g.one(2):
+		args = append(args, texts("STATE", pick(g, "ready", "delayed", "dead", "dead"))...)
+	}
+	if !g.one(5) {
+		args = append(args, texts("DUE", g.bound(queue), g.bound(queue))...)
+	}
+	if !leased && g.one(2) { // leased jobs have no order
+		args = append(args, texts("LIMIT", pick(g, "1", "2", "100"))...)
+	}
+	if g.one(3) {
+		args = append(args, texts("DRYRUN")...)
+	}
+	return args
 }
 
 // bound is an end of a range: often the due of a job, as shown or near it.

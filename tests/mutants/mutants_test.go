@@ -354,6 +354,61 @@ func (f *loudFile) WriteAt`}},
 		},
 		tests: "./tests/clients", run: "ResentPipelineRunsOnce",
 	},
+	{
+		name:  "a purge keeps the IDEM memory",
+		edits: []edit{{"server/shard/evaluate/purge.go", "			b.forget(q, j.is.ID)\n", ""}},
+		tests: "./tests", run: "SessionsInVirtualTime/dqpurge",
+	},
+	{
+		name:  "a purge takes what came later",
+		edits: []edit{{"server/shard/evaluate/bulk.go", "j.is.Seq >= w.before", "j.is.Seq >= 1<<62"}},
+		tests: "./server/shard", run: "BulkTakesWhatWasThere",
+	},
+	{
+		name:  "purge all in one slice",
+		edits: []edit{{"server/shard/bulk.go", "	sliceJobs  = 256\n", "	sliceJobs  = 1 << 20\n"}, {"server/shard/bulk.go", "	bulkPage = 1024\n", "	bulkPage = 1 << 20\n"}, {"server/shard/bulk.go", "sliceBytes = 256 << 10", "sliceBytes = 256 << 20"}},
+		tests: "./server/shard", run: "BulkInSlices",
+	},
+	{
+		name:  "say that nothing was done when a slice was",
+		edits: []edit{{"server/shard/bulk.go", "	if c.partly {", "	if c.partly && reply == nil {"}},
+		tests: "./server/shard", run: "BulkEndsInBetween",
+	},
+	{
+		name:  "requeue a dead job that would expire at once",
+		edits: []edit{{"server/shard/evaluate/requeue.go", "e.Ns != 0 && j.is.TTL == 0", "false && j.is.TTL == 0"}},
+		tests: "./tests", run: "SessionsInVirtualTime/dqrequeue",
+	},
+	{
+		name:  "requeue keeps the attempts",
+		edits: []edit{{"server/shard/evaluate/requeue.go", "	rec.Attempt, rec.LeasedAt, rec.LateUs = 0, 0, 0\n", ""}},
+		tests: "./tests/model", run: "TestShard", args: seeds,
+	},
+	{
+		name:  "release counts the retry from the lease's planned end",
+		edits: []edit{{"server/shard/evaluate/bulk.go", "min(b.now.Progress, j.is.Wake.Ns)", "j.is.Wake.Ns"}},
+		tests: "./tests", run: "SessionsInVirtualTime/dqrelease",
+	},
+	{
+		name:  "find a dropped queue that the store still has",
+		edits: []edit{{"server/shard/evaluate/purge.go", "	if q.gone {\n		return nil\n	}\n", ""}},
+		tests: "./server/shard", run: "DropInFlight",
+	},
+	{
+		name:  "a transaction that is taken back brings a dropped queue back",
+		edits: []edit{{batch, "	return b.queueNumbered(n)\n", "	return b.load(n)\n"}},
+		tests: "./server/shard", run: "DropAndTransaction",
+	},
+	{
+		name:  "a drop behind a transaction leaves the name",
+		edits: []edit{{"server/shard/evaluate/purge.go", "other == nil || other == q", "other == q"}},
+		tests: "./server/shard", run: "DropAndTransaction",
+	},
+	{
+		name:  "the settings of a dropped queue go on",
+		edits: []edit{{"server/shard/evaluate/purge.go", "	q.own = record.Own{} // which bind the defaults no more\n", ""}},
+		tests: "./server/shard", run: "DropForgets",
+	},
 }
 
 func TestEachMutantIsCaught(t *testing.T) {

@@ -59,6 +59,11 @@ func (h *Heads) Add(queue uint32, item ReadyItem, queueWasEmpty bool) {
 		}
 		q = &head{complete: true}
 		h.queues[queue] = q
+	} else if queueWasEmpty && !q.complete {
+		// Nothing in it is ready any more, and nothing is behind it: a purge may have
+		// left much to step over there.
+		h.items -= len(q.items)
+		*q = head{complete: true}
 	}
 	if !q.complete && item.Compare(&q.bound) > 0 {
 		return

@@ -68,6 +68,7 @@ type Memory struct {
 	totals   record.Queue
 	number   int64    // of queues
 	want     []*queue // with a waiter, and with a job that became ready
+	gone     []*queue // dropped by a batch that is not committed yet
 	scratch  scratch  // of the batch under evaluation
 	overlay
 	begun     uint64          // batches so far; the newest one's number
@@ -95,6 +96,8 @@ type queue struct {
 	over    bool             // it is to be trimmed
 	kept    uint64           // the last transaction that kept a copy
 	listed  bool             // it is in largest
+	gone    bool             // dropped: no such queue, whatever the store says until it has the drop
+	diedAt  int64            // no job has died later, progress ns
 }
 
 // maxCachedQueues bounds the queues in memory; beyond it the cache starts anew at a boundary.
@@ -291,6 +294,7 @@ func (m *Memory) NewBatch(now Now, limit Limits) *Batch {
 	}
 	b := &Batch{Memory: m, scratch: &m.scratch, now: now, limit: limit}
 	if !m.Flying() {
+		b.forgetGone()
 		m.overlay.dead, m.overlay.died, m.overlay.idem = map[uint64]*job{}, map[string][]*job{}, map[string]*idem{}
 		if len(m.queues) > maxCachedQueues {
 			b.forgetQueues()
@@ -333,6 +337,10 @@ func (b *Batch) Seal(shard uint32) []byte {
 		}
 	}
 	for _, q := range b.queued {
+		if q.gone {
+			b.sealDrop(q)
+			continue
+		}
 		if q.created {
 			b.effects.Set(record.AppendQueueNameKey(nil, q.Name), record.AppendQueueNumber(nil, q.Number))
 		}
@@ -357,7 +365,7 @@ func (b *Batch) Seal(shard uint32) []byte {
 // not remembered: names come from clients, and there is no end of them.
 func (b *Batch) queueNamed(name []byte) *queue {
 	if q := b.queues[string(name)]; q != nil {
-		return q
+		return q.unlessGone()
 	}
 	b.key = record.AppendQueueNameKey(b.key[:0], name)
 	v, ok := b.Store.Get(b.key)
@@ -368,13 +376,13 @@ func (b *Batch) queueNamed(name []byte) *queue {
 	if !ok {
 		corrupt(errBadNumber)
 	}
-	return b.load(n)
+	return b.queueNumbered(n)
 }
 
 // queueNumbered returns an existing queue by number, or nil.
 func (b *Batch) queueNumbered(n uint32) *queue {
 	if q := b.byNum[n]; q != nil {
-		return q
+		return q.unlessGone()
 	}
 	return b.load(n)
 }
@@ -397,6 +405,7 @@ func (b *Batch) load(n uint32) *queue {
 	}
 	b.useSettings(q)
 	b.markOver(q)
+	q.diedAt = b.now.Progress - 1
 	b.byNum[n] = q
 	b.queues[string(q.Name)] = q
 	return q

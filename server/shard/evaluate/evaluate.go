@@ -58,6 +58,8 @@ func (b *Batch) evaluate(r commands.Request) commands.Reply {
 		return b.pause(r)
 	case *commands.Resume:
 		return b.resume(r)
+	case *commands.Requeue: // IDS: all in one entry
+		return b.requeueIDs(r)
 	}
 	return commands.Error(fmt.Sprintf("ERR internal error: no evaluation for %T", r))
 }

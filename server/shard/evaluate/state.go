@@ -105,6 +105,7 @@ func (b *Batch) die(j *job, rec *record.Job, cause record.Cause) {
 	b.died[k] = append(b.died[k], j)
 	b.dead[rec.Seq] = j
 	b.change(j, rec)
+	j.q.diedAt = rec.Died
 	b.markOver(j.q)
 }
 
@@ -231,5 +232,6 @@ func noack(q *record.Queue) *int64         { return &q.Noack }
 func nacked(q *record.Queue) *int64        { return &q.Nacked }
 func expired(q *record.Queue) *int64       { return &q.Expired }
 func cancelled(q *record.Queue) *int64     { return &q.Cancelled }
+func purged(q *record.Queue) *int64        { return &q.Purged }
 func pruned(q *record.Queue) *int64        { return &q.Pruned }
 func leaseTimeouts(q *record.Queue) *int64 { return &q.LeaseTimeouts }

@@ -50,7 +50,7 @@ func (l *largest) cut() {
 
 // keep drops the queues that are not those of byNum: they do not exist any more.
 func (l *largest) keep(byNum map[uint32]*queue) {
-	l.queues = slices.DeleteFunc(l.queues, func(q *queue) bool { return byNum[q.Number] != q })
+	l.queues = slices.DeleteFunc(l.queues, func(q *queue) bool { return byNum[q.Number] != q || q.gone })
 }
 
 // Census is what a leader learns of all queues before it begins.
@@ -113,7 +113,7 @@ func (b *Batch) Survey() *Survey {
 		s.Queues[i] = SurveyedQueue{Queue: q.Queue, Waiting: int64(b.Waiters.Waiting(string(q.Name))), Holds: Holds{
 			PauseIn:     b.now.before(q.InUntil),
 			PauseOut:    b.now.before(q.OutUntil),
-			MaxLen:      q.set.MaxLen > 0 && q.Live() >= q.set.MaxLen,
+			MaxLen:      atMaxLen(q),
 			MaxInflight: full(q),
 			Rate:        b.nextAllowed(q) > b.now.Progress,
 		}}

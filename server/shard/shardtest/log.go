@@ -20,6 +20,7 @@ type Log struct {
 
 	mu      sync.Mutex
 	hold    chan struct{} // entries wait until it is closed; nil = they do not
+	step    chan struct{} // an entry waits until it may take one from it; nil = it does not
 	fail    []error       // of the next entries, which are not applied
 	applied record.Applied
 	index   uint64
@@ -57,6 +58,12 @@ func (l *Log) run() {
 		l.mu.Unlock()
 		if hold != nil {
 			<-hold
+		}
+		l.mu.Lock()
+		step := l.step
+		l.mu.Unlock()
+		if step != nil {
+			<-step
 		}
 		if err := l.failure(); err != nil {
 			p.done(err)
@@ -103,6 +110,24 @@ func (l *Log) Hold() (release func()) {
 		l.mu.Unlock()
 		close(hold)
 	}
+}
+
+// Steps keeps entries from being applied, but for one per Step, until Flow is called.
+func (l *Log) Steps() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.step = make(chan struct{}, 1<<16)
+}
+
+// Step lets one entry pass, or the next one that comes.
+func (l *Log) Step() { l.step <- struct{}{} }
+
+// Flow ends what Steps began.
+func (l *Log) Flow() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.step)
+	l.step = nil
 }
 
 // Waiting returns how many entries are not done with.
