@@ -227,7 +227,7 @@ func TestSubCommands(t *testing.T) {
 // Every setting has a line in the help, and none shows a secret's value.
 func TestHelpNamesEverySetting(t *testing.T) {
 	var b bytes.Buffer
-	help(&b)
+	help(nil, &b, &b)
 	for _, s := range settings {
 		if !strings.Contains(b.String(), s.name) {
 			t.Error("help lacks", s.name)

@@ -28,26 +28,52 @@ var version = ""
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
+// subcommand is one of the things that dqd does.
+type subcommand struct {
+	name  string
+	args  string // how they are written
+	usage string // a line
+	run   func(args []string, stdout, stderr io.Writer) (exit int)
+}
+
+// subcommands in the order of the help, filled in by init: help prints it.
+var subcommands []subcommand
+
+func init() {
+	subcommands = []subcommand{
+		{"serve", "[--setting value]...", "run the server (also: dqd alone)", serve},
+		{"check", "DIR", "verify the data of a server that is not running", check},
+		{"version", "", "print the version", printVersion},
+		{"help", "", "print this", help},
+	}
+}
+
 // run runs a sub-command and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	name := "serve"
-	if len(args) > 0 && (!strings.HasPrefix(args[0], "-") || args[0] == "--version" || args[0] == "-v") {
-		name, args = args[0], args[1:]
+	if len(args) > 0 {
+		switch first := args[0]; {
+		case first == "--version", first == "-v":
+			name, args = "version", nil
+		case first == "--help", first == "-h":
+			name, args = "help", nil
+		case !strings.HasPrefix(first, "-"):
+			name, args = first, args[1:]
+		}
 	}
-	switch name {
-	case "serve":
-		return serve(args, stdout, stderr)
-	case "check":
-		return check(args, stdout, stderr)
-	case "version", "--version", "-v":
-		fmt.Fprintln(stdout, "dqd", buildVersion())
-		return exitOK
-	case "help":
-		help(stdout)
-		return exitOK
+	names := make([]string, len(subcommands))
+	for i, c := range subcommands {
+		if names[i] = c.name; c.name == name {
+			return c.run(args, stdout, stderr)
+		}
 	}
-	fmt.Fprintf(stderr, "dqd: unknown sub-command %q%s (see dqd help)\n", name, didYouMean(name, []string{"serve", "check", "version", "help"}))
+	fmt.Fprintf(stderr, "dqd: unknown sub-command %q%s (see dqd help)\n", name, didYouMean(name, names))
 	return exitUsage
+}
+
+func printVersion(_ []string, stdout, _ io.Writer) int {
+	fmt.Fprintln(stdout, "dqd", buildVersion())
+	return exitOK
 }
 
 // buildVersion is the release's, or what the toolchain noted.
@@ -61,14 +87,12 @@ func buildVersion() string {
 	return "dev"
 }
 
-func help(w io.Writer) {
-	fmt.Fprint(w, `dqd, a delay queue that speaks the Redis protocol
-
-  dqd serve [--setting value]...   run the server (also: dqd alone)
-  dqd check DIR                    verify the data of a server that is not running
-  dqd version                      print the version
-  dqd help                         print this
-
+func help(_ []string, w, _ io.Writer) int {
+	fmt.Fprint(w, "dqd, a delay queue that speaks the Redis protocol\n\n")
+	for _, c := range subcommands {
+		fmt.Fprintf(w, "  %-32s %s\n", strings.TrimSpace("dqd "+c.name+" "+c.args), c.usage)
+	}
+	fmt.Fprint(w, `
 Settings, as flags or as lines "setting value" of the file given by --config. A
 flag wins over the environment, that over the file, that over the default.
 
@@ -92,4 +116,5 @@ blanks stands in double quotes.
 Exit codes: 0 ended as asked, 1 could not start or serve, or damaged data, 2
 wrong usage or configuration, 70 fatal storage error.
 `, envPassword)
+	return exitOK
 }

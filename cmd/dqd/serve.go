@@ -45,8 +45,7 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	c, err := readConfig(args, os.Getenv)
 	switch {
 	case errors.Is(err, errHelp):
-		help(stdout)
-		return exitOK
+		return help(nil, stdout, stderr)
 	case err != nil:
 		fmt.Fprintf(stderr, "dqd: %v (see dqd help)\n", err)
 		return exitUsage
