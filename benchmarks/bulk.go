@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	bulkProbe = 5 * time.Millisecond // how often each probe asks: rarely enough that an add does not wait for the one before it
+	bulkProbe = 5 * time.Millisecond // how often each probe asks
+	bulkTurns = 16                   // the connections of a probe, in turns: an answer does not wait for the one before it
 	bulkBar   = 20                   // ms
 	dead      = queue + ":dead"      // Redis: the ZSet of dead jobs
 )
@@ -163,38 +164,45 @@ func measureBulk(ctx context.Context, b *bench, srv *server, work bulkWork, roun
 	}
 	crew := newCrew(ctx)
 	defer crew.stop()
-	var probes [2]*conn
+	var probes [2][bulkTurns]*conn
 	for i := range probes {
-		if probes[i], err = dial(crew.ctx, srv.addr); err != nil {
-			return nil, err
+		for n := range probes[i] {
+			if probes[i][n], err = dial(crew.ctx, srv.addr); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := work.prepare(ctx, b, srv, c); err != nil {
 		return nil, err
 	}
 	start, done := time.Now(), make(chan struct{})
-	ping, add := newHist(), newHist()
-	crew.start(func(ctx context.Context) error {
-		return probe(ctx, start, done, ping, func() error {
-			_, err := probes[0].do("PING")
-			return err
-		})
-	})
-	d, p, seq := srv.dialect(), new(payloads), firstSeq(round)
-	crew.start(func(ctx context.Context) error {
-		return probe(ctx, start, done, add, func() error {
-			probes[1].out = d.addFar(probes[1].out[:0], p, seq, start.Add(farDelay).UnixMilli())
-			seq++
-			if err := probes[1].send(); err != nil {
+	var ping, add [bulkTurns]*hdrhistogram.Histogram
+	d, seq := srv.dialect(), firstSeq(round)
+	for n := range bulkTurns {
+		ping[n], add[n] = newHist(), newHist()
+		at := start.Add(time.Duration(n) * bulkProbe)
+		crew.start(func(ctx context.Context) error {
+			return probe(ctx, at, done, ping[n], func() error {
+				_, err := probes[0][n].do("PING")
 				return err
-			}
-			ok, err := d.added(probes[1])
-			if err == nil && !ok {
-				err = errNotAdded
-			}
-			return err
+			})
 		})
-	})
+		c, p, seq := probes[1][n], new(payloads), seq+uint64(n)
+		crew.start(func(ctx context.Context) error {
+			return probe(ctx, at, done, add[n], func() error {
+				c.out = d.addFar(c.out[:0], p, seq, start.Add(farDelay).UnixMilli())
+				seq += bulkTurns
+				if err := c.send(); err != nil {
+					return err
+				}
+				ok, err := d.added(c)
+				if err == nil && !ok {
+					err = errNotAdded
+				}
+				return err
+			})
+		})
+	}
 	err = work.do(crew.ctx, b, srv, c)
 	rate := float64(b.loaded) / time.Since(start).Seconds()
 	close(done)
@@ -205,15 +213,22 @@ func measureBulk(ctx context.Context, b *bench, srv *server, work bulkWork, roun
 		return nil, err
 	}
 	samples := []sample{{PerSecond: rate}, {PerSecond: rate}}
-	samples[0].percentiles(ping)
-	samples[1].percentiles(add)
+	for n := 1; n < bulkTurns; n++ {
+		ping[0].Merge(ping[n])
+		add[0].Merge(add[n])
+	}
+	samples[0].percentiles(ping[0])
+	samples[1].percentiles(add[0])
 	return samples, nil
 }
 
-// probe asks every bulkProbe until done. Its schedule is fixed: a late answer makes
-// those behind it late as well.
+// probe asks at fixed instants until done. A late answer makes one behind it late as
+// well only if it took all of a turn.
 func probe(ctx context.Context, at time.Time, done chan struct{}, h *hdrhistogram.Histogram, ask func() error) error {
 	for {
+		if err := sleepUntil(ctx, at); err != nil {
+			return err
+		}
 		if err := ask(); err != nil {
 			return err
 		}
@@ -223,9 +238,6 @@ func probe(ctx context.Context, at time.Time, done chan struct{}, h *hdrhistogra
 			return nil
 		default:
 		}
-		at = at.Add(bulkProbe)
-		if err := sleepUntil(ctx, at); err != nil {
-			return err
-		}
+		at = at.Add(bulkTurns * bulkProbe)
 	}
 }

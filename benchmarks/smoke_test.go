@@ -25,7 +25,7 @@ func TestSmoke(t *testing.T) {
 	var log strings.Builder
 	err := benchmark(t.Context(), []string{
 		"-dqd", os.Args[0], "-dir", dir, "-json", file, "-run", "add/4x32|cycle|waiting",
-		"-rounds", "1", "-seconds", "0.2", "-warmup", "100ms", "-jobs", "2500", "-inflight", "1000",
+		"-rounds", "1", "-seconds", "1", "-warmup", "100ms", "-jobs", "2500", "-inflight", "1000",
 	}, io.Discard, &log)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, log.String())

@@ -21,7 +21,7 @@ var dqpurge = Command{
 		"BADID: the queue name is empty or too long",
 		"BADTIME: min or max cannot be read",
 	},
-	Notes: "It works in slices of up to 256 jobs, each of which is removed whole or not at all, and answers when all are. Other commands come between the slices and do not wait. All jobs that were there, and\n" +
+	Notes: "It works in slices of up to 128 jobs, each of which is removed whole or not at all, and answers when all are. Other commands come between the slices and do not wait. All jobs that were there, and\n" +
 		"stay as asked for, are removed; one that is added or replaced meanwhile is not. If the client leaves meanwhile, it goes on; two such commands of all clients are at work at a time, and one that waits\n" +
 		"for its turn is given up if its client leaves. If the server ends meanwhile, some of the slices are done. A removed job's token is no longer valid, and its id forgets an IDEM request.",
 	Resend: "Removes what is there now, and counts only that.",

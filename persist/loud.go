@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -118,6 +119,9 @@ func (f *loudFile) ReadAt(b []byte, at int64) (int, error) {
 
 func (f *loudFile) Write(b []byte) (int, error) {
 	n, err := f.File.Write(b)
+	if f.merge {
+		runtime.Gosched() // a merge has time: whoever serves goes first
+	}
 	return n, f.heard("writing", err)
 }
 

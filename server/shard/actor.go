@@ -298,11 +298,7 @@ func (s *Shard) boundary() (more bool) {
 	full := false // there may be more wake-ups than were taken
 	if !again {
 		for d, w := range m.Windows {
-			s.hints = w.Take(now.In(record.Domain(d)), batchWakes, s.hints[:0])
-			for _, h := range s.hints {
-				b.Wake(h)
-			}
-			full = full || len(s.hints) == batchWakes
+			full = s.wakeDue(b, w, now.In(record.Domain(d))) || full
 		}
 		b.Look()
 		again = serve()
@@ -343,6 +339,22 @@ func (s *Shard) boundary() (more bool) {
 	s.publish()
 	s.setAlarm()
 	return more
+}
+
+// wakeDue takes a timeline's wake-ups that are due, not all if they are many. It
+// reports whether there may be more.
+func (s *Shard) wakeDue(b *evaluate.Batch, w *dispatch.Window, now int64) (more bool) {
+	until := s.opt.Clock.Mono() + stepTime
+	for n := 0; n < batchWakes && s.opt.Clock.Mono() <= until; n += stepJobs {
+		s.hints = w.Take(now, stepJobs, s.hints[:0])
+		for _, h := range s.hints {
+			b.Wake(h)
+		}
+		if len(s.hints) < stepJobs {
+			return false
+		}
+	}
+	return true
 }
 
 // wantsStore reports whether the next batch must find all that was before it in

@@ -18,12 +18,9 @@ const (
 	// bulkPage is how many jobs a reader hands over at a time.
 	bulkPage = 1024
 	// A slice has at most sliceJobs jobs, and about sliceBytes of effects and bodies read,
-	// and ends when sliceTime ns have passed: with its way through the log it is what a
-	// command of others may have to wait for. The clock is looked at every sliceStep jobs.
-	sliceJobs  = 256
-	sliceStep  = 32
+	// and ends when stepTime has passed.
+	sliceJobs  = 128
 	sliceBytes = 256 << 10
-	sliceTime  = int64(2e6)
 )
 
 // errPartly is the answer to a bulk command that did not come to its end.
@@ -154,9 +151,9 @@ func (s *Shard) slice(b *evaluate.Batch, answer func(*Call, commands.Reply)) boo
 // take takes one slice of the jobs at hand.
 func (s *Shard) take(b *evaluate.Batch, w *bulk) {
 	full := b.Size() + sliceBytes
-	until := s.opt.Clock.Mono() + sliceTime
-	for n := 0; n < sliceJobs && len(w.page) > 0 && !w.work.Full() && b.Size() < full && s.opt.Clock.Mono() <= until; n += sliceStep {
-		step := min(sliceStep, len(w.page))
+	until := s.opt.Clock.Mono() + stepTime
+	for n := 0; n < sliceJobs && len(w.page) > 0 && !w.work.Full() && b.Size() < full && s.opt.Clock.Mono() <= until; n += stepJobs {
+		step := min(stepJobs, len(w.page))
 		rest := b.Take(w.work, w.page[:step], full-b.Size())
 		w.page = w.page[step-len(rest):]
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // sliceJobs is how many jobs a slice has at most, as the reference says.
-const sliceJobs = 256
+const sliceJobs = 128
 
 // load adds n jobs, ready at once, with ids from 000000 on.
 func (b *bench) load(queue string, n int) {

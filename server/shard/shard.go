@@ -60,6 +60,11 @@ const (
 	batchCalls = 1024      // calls
 	batchBytes = 256 << 10 // effects; a sealing target, one large call may exceed it
 	batchWakes = 1024      // wake-ups of each timeline
+	// Work that can go on in the next batch, wake-ups and bulk commands, ends when
+	// stepTime ns have passed: with its way through the log it is what the commands of
+	// others may have to wait for. The clock is looked at every stepJobs jobs.
+	stepTime = int64(1e6)
+	stepJobs = 32
 	// inboxBytes bounds the requests that wait for the log ("proposals in
 	// flight"); what is beyond is answered BUSY.
 	inboxBytes = 64 << 20

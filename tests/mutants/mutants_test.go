@@ -366,7 +366,7 @@ func (f *loudFile) WriteAt`}},
 	},
 	{
 		name:  "purge all in one slice",
-		edits: []edit{{"server/shard/bulk.go", "	sliceJobs  = 256\n", "	sliceJobs  = 1 << 20\n"}, {"server/shard/bulk.go", "	bulkPage = 1024\n", "	bulkPage = 1 << 20\n"}, {"server/shard/bulk.go", "sliceBytes = 256 << 10", "sliceBytes = 256 << 20"}},
+		edits: []edit{{"server/shard/bulk.go", "	sliceJobs  = 128\n", "	sliceJobs  = 1 << 20\n"}, {"server/shard/bulk.go", "	bulkPage = 1024\n", "	bulkPage = 1 << 20\n"}, {"server/shard/bulk.go", "sliceBytes = 256 << 10", "sliceBytes = 256 << 20"}},
 		tests: "./server/shard", run: "BulkInSlices",
 	},
 	{
