@@ -42,6 +42,7 @@ export GOFLAGS="${GOFLAGS:--buildvcs=false}"
 lacking() {
 	command -v redis-server >/dev/null || echo redis-server
 	command -v redis-cli >/dev/null || echo redis-tools
+	command -v curl >/dev/null || echo curl
 	command -v cc >/dev/null || echo gcc libc6-dev
 	[ -e /usr/include/hiredis/hiredis.h ] || echo libhiredis-dev
 	/usr/bin/python3 -c 'import redis' 2>/dev/null || echo python3-redis
@@ -79,13 +80,16 @@ unformatted=$(gofmt -l .)
 step "go vet"
 go vet ./...
 (cd tests/clients/go && go vet ./...)
+(cd tests/dashboards && go vet ./...)
 
 step "linter"
 go run "$STATICCHECK" ./...
 (cd tests/clients/go && go run "$STATICCHECK" ./...)
+(cd tests/dashboards && go run "$STATICCHECK" ./...)
 
 step "tests"
 go test -timeout 20m ./...
+(cd tests/dashboards && go test ./...)
 
 if [ "$mode" = all ]; then
 	step "tests with the race detector"

@@ -104,7 +104,11 @@ func LockFolder(fs FS, dir string) (io.Closer, error) {
 		return nil, fmt.Errorf("creating %s: %w", dir, err)
 	}
 	l, err := fs.Lock(fs.PathJoin(dir, lockName))
-	if err != nil {
+	var open *os.PathError // the file could not even be opened
+	switch {
+	case errors.As(err, &open):
+		return nil, fmt.Errorf("locking %s: %w", dir, err)
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w (%v)", dir, ErrLocked, err)
 	}
 	return l, nil

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -180,7 +181,8 @@ func TestLoading(t *testing.T) {
 	})
 }
 
-// A shut-down server gives waiting pops their null and answers what it took.
+// A shut-down server gives waiting pops their null and answers what it took. Whoever
+// asks whether it is ready learns of the end before any client is let go.
 func TestShutdown(t *testing.T) {
 	both(t, Options{}, func(r *rig) {
 		worker, producer := r.client(), r.client()
@@ -189,10 +191,21 @@ func TestShutdown(t *testing.T) {
 		r.sh.setHold(true)
 		producer.send("DQADD other a x\r\n")
 		until(r.t, "submitted", func() bool { n, _, _, _ := r.sh.counts(); return n == 2 })
+		ready := func() int {
+			w := httptest.NewRecorder()
+			r.HTTP().Handler.ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+			return w.Code
+		}
+		if code := ready(); code != 200 {
+			r.t.Error("/readyz before the end:", code)
+		}
 		done := make(chan error)
 		go func() { done <- r.Shutdown(r.ctx) }()
 		if got := worker.expectClosed(); !strings.HasPrefix(got, "*") {
 			r.t.Errorf("worker: %q", got)
+		}
+		if code := ready(); code != 503 {
+			r.t.Error("/readyz while a command is still to be answered:", code)
 		}
 		worker.Close()
 		r.sh.setHold(false)

@@ -108,6 +108,11 @@ func TestProbesAndMetrics(t *testing.T) {
 		}
 		if path == "/metrics" {
 			hasDocumentedMetrics(t, body)
+			for _, name := range []string{"resident_memory_bytes", "open_fds", "max_fds", "start_time_seconds", "cpu_seconds_total"} {
+				if !strings.Contains(body, "\nprocess_"+name+" ") {
+					t.Errorf("/metrics has no process_%s, which tests/dashboards takes for given", name)
+				}
+			}
 		}
 	}
 	if status, _ := get(t, "http://"+server.HTTP+"/nonsense"); status != http.StatusNotFound {

@@ -33,6 +33,7 @@ type node struct {
 	shard     *shard.Shard
 	failed    chan error    // the first listener that fails
 	asked     chan struct{} // closed when a client asks for the end
+	serving   chan struct{} // closed when job commands are answered
 }
 
 // nodeName is the only member of a group of one. The folder remembers it.
@@ -45,7 +46,7 @@ const nodeName = "node-1"
 //	clients → server → shard → raft → log and state store
 //	          ↑ replies  ↑ clock, alarms
 func assemble(c *config, log *slog.Logger) (_ *node, err error) {
-	n := &node{config: c, failed: make(chan error, len(c.bind)+1), asked: make(chan struct{})}
+	n := &node{config: c, failed: make(chan error, len(c.bind)+1), asked: make(chan struct{}), serving: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			n.shutdown()
@@ -142,9 +143,17 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 		Logger:     log,
 		Observe:    shard.Observe{Lateness: observe.Lateness, TimerError: observe.TimerError},
 	})
-	n.shard.OnServing(func() { n.server.Attach(n.shard) })
+	n.shard.OnServing(func() {
+		n.server.Attach(n.shard)
+		close(n.serving)
+	})
 	return n, nil
 }
+
+// alive reports, before ctx ends, whether the node makes progress. A survey arrives only
+// if the actor evaluates, if the entries in flight get through the log into the state,
+// and if that can be read; a process of which any of it stands still serves nobody.
+func (n *node) alive(ctx context.Context) bool { return n.shard.Survey(ctx) != nil }
 
 // newGuard makes the guard of disk and memory, and the ballast that it keeps.
 func newGuard(c *config, disk persist.FS, log *slog.Logger) (g *guard.Guard, b *persist.Ballast) {
@@ -172,6 +181,19 @@ func (n *node) fail(err error) {
 	select {
 	case n.failed <- err:
 	default:
+	}
+}
+
+// end is shutdown, but not for ever: what waits for a disk that stands still, or has
+// gone wrong, is left as it is. That is safe whenever kill -9 is.
+func (n *node) end(within time.Duration) error {
+	done := make(chan error, 1)
+	go func() { done <- n.shutdown() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(within):
+		return fmt.Errorf("log and state were not closed within %v, as a disk stalls: what was acknowledged is safe, and the next start reads it", within)
 	}
 }
 

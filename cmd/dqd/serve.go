@@ -20,8 +20,16 @@ import (
 	"dqd/persist"
 )
 
-// shutdownTime is granted to the clients when the process is asked to end.
-const shutdownTime = 10 * time.Second
+// shutdownTime is granted to the clients when the process is asked to end, endTime to
+// them and to log and state.
+const (
+	shutdownTime = 10 * time.Second
+	endTime      = 20 * time.Second
+)
+
+// leastFiles is the limit of open files below which no node starts: the stores would
+// run out of them at work, which ends the process.
+const leastFiles = 256
 
 // What the stores may have open of all the files that the process may: tables of
 // the state, and some more for the log and for what is being written.
@@ -66,6 +74,10 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: &c.logLevel}))
 	if limit := openFiles(); limit > 0 {
+		if limit < leastFiles {
+			fmt.Fprintf(stderr, "dqd: the limit of open files is %d: %d are needed at least; raise it with ulimit -n, or LimitNOFILE in a unit of systemd\n", limit, leastFiles)
+			return exitFail
+		}
 		_, c.mostClients = filesOf(limit)
 		if c.maxClients > c.mostClients {
 			log.Warn("maxclients is lowered to what the limit of open files allows: raise it with ulimit -n", "maxclients", c.mostClients, "wanted", c.maxClients)
@@ -74,6 +86,10 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	}
 	if c.exposed() {
 		log.Warn("protected mode is off and there is no password: whoever reaches these addresses reads and changes all jobs; set "+envPassword, "bind", c.bind)
+	}
+	manager, err := newNotifier(os.Getenv, os.Getpid(), log)
+	if err != nil {
+		log.Warn("the service manager cannot be told how the process fares", "error", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -84,6 +100,9 @@ func serve(args []string, stdout, stderr io.Writer) int {
 		return exitFail
 	}
 	n.announce(stdout)
+	life, over := context.WithCancel(context.Background())
+	defer over()
+	go manager.follow(life, n.serving, "serves clients on "+n.listeners[0].Addr().String(), n.alive)
 
 	code := exitOK
 	select {
@@ -97,7 +116,9 @@ func serve(args []string, stdout, stderr io.Writer) int {
 		log.Error("serving failed", "error", err)
 		code = exitFail
 	}
-	if err := n.shutdown(); err != nil {
+	over()
+	manager.tell("STOPPING=1")
+	if err := n.end(endTime); err != nil {
 		log.Error("shut down", "error", err)
 		return exitFail
 	}
@@ -164,6 +185,12 @@ func remedy(err error, c *config) error {
 		return fmt.Errorf("%v may not be opened by this user: choose a port above 1023 with --port", op.Addr)
 	case errors.As(err, &op) && errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("%v is no address of this machine: choose another with --bind", op.Addr)
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return fmt.Errorf("%w: raise the limit with ulimit -n, or LimitNOFILE in a unit of systemd", err)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%w: choose a folder with --dir", err)
+	case errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%w: choose a folder on a disk that can be written with --dir", err)
 	case errors.Is(err, persist.ErrLocked):
 		return fmt.Errorf("the folder %s is in use by another dqd: stop it, or choose another folder with --dir", c.dir)
 	case errors.Is(err, os.ErrPermission):

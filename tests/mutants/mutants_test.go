@@ -44,6 +44,11 @@ var seeds = []string{"-shard.seeds", "12", "-shard.shrink", "1"}
 
 var mutants = []mutant{
 	{
+		name:  "feed the watchdog although the shard stands still",
+		edits: []edit{{"cmd/dqd/assemble.go", "return n.shard.Survey(ctx) != nil", "return ctx != nil"}},
+		tests: "./cmd/dqd", run: "TestWatchdog",
+	},
+	{
 		name:  "deliver 1 ns early",
 		edits: []edit{{batch, "return t.Ns <= n.In(t.Domain)", "return t.Ns-1 <= n.In(t.Domain)"}},
 		tests: "./tests/model", run: "TestShard", args: seeds,
