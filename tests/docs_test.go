@@ -22,7 +22,9 @@ import (
 // and the output behind each; other shell commands and their output are passed
 // over. All of a document are one session with one server, until
 // <!-- new server --> in a line of its own. A block marked "redis-cli", with
-// lines "> DQPOP orders", is a session with a new server under virtual time.
+// lines "> DQPOP orders", is a session with a new server under virtual time, or
+// goes on with the one before it behind <!-- same server -->. "# 30m later" in it
+// lets time pass; whole hours pass in a restart, as they would cost seconds else.
 //
 // Numbers of ten and more digits, which are times, match any, and ... any text.
 // A block behind <!-- not run: reason --> is passed over.
@@ -63,6 +65,8 @@ type session struct {
 	virtual bool
 }
 
+var laterPattern = regexp.MustCompile(`^# (\d\S*) later`)
+
 var longNumber = regexp.MustCompile(`\d{10,}`)
 
 func documentedSessions(document string) []session {
@@ -79,6 +83,7 @@ func documentedSessions(document string) []session {
 		own      []string // that of the current virtual block
 		at       = outside
 		skip     = false // the next block is not run
+		same     = false // the next virtual block goes on
 		output   = false // the lines are output of a command that is run
 	)
 	finish := func(lines []string, isVirtual bool) {
@@ -92,27 +97,36 @@ func documentedSessions(document string) []session {
 		kept := ""
 		switch fence := strings.HasPrefix(trimmed, "```"); {
 		case at == outside && fence:
+			if !same {
+				finish(own, true)
+				own = nil
+			}
 			switch mark := strings.TrimPrefix(trimmed, "```"); {
 			case skip:
 				at = other
 			case mark == "console":
 				at = console
 			case mark == "redis-cli":
-				at, own = virtual, blanks(number)
+				at, own = virtual, append(own, blanks(number-len(own))...)
 			default:
 				at = other
 			}
-			skip, output = false, false
+			skip, same, output = false, false, false
 		case fence:
-			if at == virtual {
-				finish(own, true)
-			}
 			at = outside
 		case at == outside && trimmed == "<!-- new server -->":
 			finish(program, false)
 			program = blanks(number)
 		case at == outside && strings.HasPrefix(trimmed, "<!-- not run:"):
 			skip = true
+		case at == outside && trimmed == "<!-- same server -->":
+			same = true
+		case at == virtual && laterPattern.MatchString(line):
+			kept, output = "@clock advance ", false
+			if strings.HasSuffix(laterPattern.FindStringSubmatch(line)[1], "h") {
+				kept = "@restart "
+			}
+			kept += laterPattern.FindStringSubmatch(line)[1]
 		case at == console || at == virtual:
 			command, ok := documentedCommand(line, at == virtual)
 			switch {
@@ -131,6 +145,7 @@ func documentedSessions(document string) []session {
 			program = append(program, kept)
 		}
 	}
+	finish(own, true)
 	finish(program, false)
 	return sessions
 }
@@ -176,6 +191,13 @@ $ redis-cli -p 7711 DQADD orders order-42 '{"total":99}' DELAY 10s
 > DQLEN orders
 (integer) 0
 ~~~
+<!-- same server -->
+~~~redis-cli
+# 30m later
+# 48h later
+> DQLEN mail
+(integer) 0
+~~~
 ~~~console
 127.0.0.1:7711> DQGET orders order-42 due
 1) (integer) 1796990400000
@@ -200,9 +222,9 @@ PONG
 		got = append(got, fmt.Sprintf("line %d, virtual %v: %s", line, s.virtual, strings.Join(strings.FieldsFunc(s.text, func(r rune) bool { return r == '\n' }), "; ")))
 	}
 	want := []string{
-		"line 13, virtual true: > DQLEN orders; (integer) 0",
+		"line 13, virtual true: > DQLEN orders; (integer) 0; @clock advance 30m; @restart 48h; > DQLEN mail; (integer) 0",
 		`line 9, virtual false: > DQADD orders order-42 '{"total":99}' DELAY 10s; "order-42"; > DQGET orders order-42 due; 1) (integer) …`,
-		"line 27, virtual false: > PING; PONG",
+		"line 34, virtual false: > PING; PONG",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

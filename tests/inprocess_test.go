@@ -109,10 +109,14 @@ func (p *inProcess) Advance(d time.Duration) error {
 
 func (p *inProcess) StepWall(d time.Duration) { p.clock.Step(d) }
 
-func (p *inProcess) Restart() error {
+func (p *inProcess) Restart() error { return p.RestartAfter(0) }
+
+// RestartAfter lets time pass without a server, and so without its timers.
+func (p *inProcess) RestartAfter(d time.Duration) error {
 	if err := p.stop(); err != nil {
 		return err
 	}
+	time.Sleep(d)
 	return p.start()
 }
 

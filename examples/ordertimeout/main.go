@@ -14,10 +14,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
+	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"time"
 
@@ -26,22 +29,28 @@ import (
 
 func main() {
 	log.SetFlags(0)
+	slog.SetLogLoggerLevel(slog.LevelWarn)
 	var (
 		addr      = flag.String("addr", "127.0.0.1:7711", "address of dqd")
 		password  = flag.String("password", os.Getenv("DQD_REQUIREPASS"), "its password")
 		queue     = flag.String("queue", "ordertimeout", "queue of the orders that wait for payment")
 		payWithin = flag.Duration("pay-within", 3*time.Second, "time to pay an order")
 		lease     = flag.Duration("lease", 2*time.Second, "time that a worker has for an order before another takes over")
+		alice     = flag.String("crash", "", "be the worker that crashes with the first order of this run")
 	)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	server := &redis.Options{Addr: *addr, Password: *password}
+	if *alice != "" {
+		log.Fatal(crash(ctx, "alice", *alice, *queue, server))
+	}
 
 	// dqd speaks the Redis protocol: any Redis client will do.
-	rdb := redis.NewClient(&redis.Options{Addr: *addr, Password: *password})
+	rdb := redis.NewClient(server)
 	defer rdb.Close()
 	shop := NewShop(rdb, *queue, *payWithin, *lease)
-	if err := play(ctx, shop, &redis.Options{Addr: *addr, Password: *password}); err != nil {
+	if err := play(ctx, shop, server); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -50,8 +59,8 @@ func main() {
 func play(ctx context.Context, shop *Shop, server *redis.Options) error {
 	// No two runs have an order in common: the id of an order is never used
 	// again, as everywhere else. Place says why that matters.
-	run := time.Now().Format("150405.000")
-	first, second, third := "order-"+run+"-1", "order-"+run+"-2", "order-"+run+"-3"
+	run := "order-" + time.Now().Format("150405.000")
+	first, second, third := run+"-1", run+"-2", run+"-3"
 	for _, id := range []string{first, second, third} {
 		if err := shop.Place(ctx, Order{ID: id, Total: 99}); err != nil {
 			return err
@@ -65,30 +74,28 @@ func play(ctx context.Context, shop *Shop, server *redis.Options) error {
 	}
 	fmt.Printf("%s paid in time: %v\n", first, paid)
 
-	// Alice takes the first order that comes due, and crashes: she neither
-	// cancels it nor gives it back.
-	alice := NewWorker("alice", shop, server)
-	alice.handle = func(_ context.Context, job Job) error {
-		if !shop.Knows(job.ID) {
-			return errUnknown
-		}
-		fmt.Printf("%s is not paid: taken by alice, who crashes\n", job.ID)
-		return errCrash
+	// Alice takes the first order that comes due, and crashes. She is this program
+	// once more, so that she really does.
+	program, err := os.Executable()
+	if err != nil {
+		return err
 	}
-	if err := alice.Run(ctx); err != errCrash {
+	alice := exec.CommandContext(ctx, program, append(os.Args[1:], "-crash", run)...)
+	alice.Stdout, alice.Stderr = os.Stdout, os.Stderr
+	var exit *exec.ExitError
+	if err := alice.Run(); !errors.As(err, &exit) || exit.ExitCode() != crashed {
 		return fmt.Errorf("alice: %w", err)
 	}
 
 	// Bob takes what comes due, and alice's order when her lease has run out.
-	bob := NewWorker("bob", shop, server)
-	ctx, done := context.WithCancel(ctx)
+	working, done := context.WithCancel(ctx)
 	defer done()
 	shop.onSettled = func() {
 		if shop.Open() == 0 {
 			done()
 		}
 	}
-	if err := bob.Run(ctx); err != nil && ctx.Err() == nil {
+	if err := cancelUnpaid(working, "bob", shop, server); err != nil {
 		return fmt.Errorf("bob: %w", err)
 	}
 

@@ -123,14 +123,6 @@ func (s *Shop) Cancel(id string, token int64) error {
 	return nil
 }
 
-// Knows reports whether the order is in the books.
-func (s *Shop) Knows(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, ok := s.orders[id]
-	return ok
-}
-
 // Open counts the orders that are neither paid nor cancelled.
 func (s *Shop) Open() int {
 	s.mu.Lock()

@@ -414,6 +414,21 @@ func (f *loudFile) WriteAt`}},
 		edits: []edit{{"server/shard/evaluate/purge.go", "	q.own = record.Own{} // which bind the defaults no more\n", ""}},
 		tests: "./server/shard", run: "DropForgets",
 	},
+	{
+		name:  "a worker does not tell its handler that the lease is lost",
+		edits: []edit{{"worker/lease.go", "	t.cancel(ErrLeaseLost)\n", ""}},
+		tests: "./tests", run: "TestWorkerIsTakenOver",
+	},
+	{
+		name:  "a worker ignores the weights",
+		edits: []edit{{"worker/weights.go", "(stepOne / int64(s.queues[i].Weight))", "stepOne"}},
+		tests: "./tests", run: "TestWorkerWeights", args: []string{"-seed", "42"},
+	},
+	{
+		name:  "a worker that stops begins what arrives late",
+		edits: []edit{{"worker/pop.go", "			if ctx.Err() != nil {\n", "			if false {\n"}},
+		tests: "./tests", run: "TestWorkerGivesBackWhatArrivesLate",
+	},
 }
 
 func TestEachMutantIsCaught(t *testing.T) {

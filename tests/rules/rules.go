@@ -52,7 +52,7 @@ var thirdParty = map[string][]string{
 	"github.com/tidwall/redcon":        {"server", "benchmarks"},
 	"github.com/cockroachdb/pebble/v2": {"persist"},
 	"github.com/hashicorp/raft":        {"raftfsm"},
-	"github.com/redis/go-redis/v9":     {"migrate", "tests", "benchmarks", "examples"},
+	"github.com/redis/go-redis/v9":     {"migrate", "tests", "benchmarks", "examples", "worker"},
 }
 
 // below lists, for each room of the house, the rooms that it may import; a room
@@ -74,9 +74,10 @@ var below = map[string][]string{
 	"wheel":                 {},
 	"tsc":                   {},
 	"migrate":               {},
-	"examples":              {},
+	"worker":                {}, // of its users, who have no other part of the house
+	"examples":              {"worker"},
 	// They drive the whole house from outside, and some of it from inside.
-	"tests":      {"tests", "server", "commands", "raftfsm", "persist", "wheel", "tsc", "migrate", "examples"},
+	"tests":      {"tests", "server", "commands", "raftfsm", "persist", "wheel", "tsc", "migrate", "examples", "worker"},
 	"benchmarks": {"benchmarks", "server", "commands", "raftfsm", "persist", "wheel", "tsc"},
 }
 

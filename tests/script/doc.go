@@ -49,6 +49,7 @@
 //	@resp 3                 this connection speaks RESP3 from here on
 //	@raw "bytes"            sends bytes as they are; the output that follows is the reply
 //	@restart                the server is stopped and started on the same data
+//	@restart 48h            so much time later; with @virtual only
 //	@config name value      (before the first command) a setting the server starts with
 //	@virtual reason         (before the first command) runs under virtual time only
 //	@real reason            (before the first command) runs against a real process only

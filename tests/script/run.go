@@ -38,6 +38,12 @@ type Stepper interface {
 	StepWall(d time.Duration)
 }
 
+// Rester is a Target whose server can be away while time passes at once.
+type Rester interface {
+	// RestartAfter is Restart with so much time in between.
+	RestartAfter(d time.Duration) error
+}
+
 // TB is what Run needs of a *testing.T.
 type TB interface {
 	Helper()
@@ -199,13 +205,29 @@ func (r *runner) do(s *step) (output []string, err error) {
 		return nil, err
 	case "restart":
 		r.closeClients()
-		if err := r.target.Restart(); err != nil {
+		if err := r.restart(argument); err != nil {
 			return nil, err
 		}
 		r.use("main")
 		return nil, nil
 	}
 	return nil, fmt.Errorf("unknown directive")
+}
+
+// restart stops the server and starts it, after a time if one is given.
+func (r *runner) restart(after string) error {
+	if after == "" {
+		return r.target.Restart()
+	}
+	d, err := time.ParseDuration(after)
+	if err != nil {
+		return err
+	}
+	target, ok := r.target.(Rester)
+	if !ok {
+		return fmt.Errorf("the server cannot rest here: mark the script @virtual")
+	}
+	return target.RestartAfter(d)
 }
 
 func (r *runner) command(s *step) (output []string, err error) {
