@@ -72,7 +72,7 @@ var client = Command{
 			onOff),
 		clientKind.row("client|no-touch", 3, "Accepted, without effect.", parseClientOn("no-touch"),
 			onOff),
-		clientKind.row("client|reply", 3, "Says whether the server answers.", parseClientReply,
+		clientKind.row("client|reply", 3, "Says whether the server answers. A pop that would not be answered is refused: nobody would see its jobs.", parseClientReply,
 			Arg{Name: "mode", Type: "oneof", Args: []Arg{word("ON"), word("OFF"), word("SKIP")}}),
 		clientKind.row("client|tracking", -3, "Accepted, without effect: nothing is ever cached.", parseClientOn("tracking"),
 			onOff,

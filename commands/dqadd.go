@@ -25,6 +25,8 @@ var dqadd = Command{
 		"TOOBIG: the payload or META is too large",
 		"QUEUEFULL: live jobs and the new one are more than MAXLEN, or than the queue's max-len",
 		"PAUSED: adds to the queue are paused (DQPAUSE)",
+		"MISCONF: the disk is nearly full; a re-sent IDEM request is answered all the same",
+		"OOM: likewise the memory",
 	},
 	Resend: "An add under a live id is refused with DUPID, so it never doubles a live job. With IDEM the same request is for a minute answered as the first time, also when the job was acked or died since; but a cancel, UPSERT or XX that took effect makes the id forget, and the add is then a new one, or DUPID. With the id * it adds another job.",
 	Example: `

@@ -9,7 +9,7 @@ var dqpause = Command{
 	Syntax:  "DQPAUSE queue [IN | OUT | ALL] [FOR dur | UNTIL time]",
 	Args: []Arg{
 		argQueue,
-		argWays,
+		argWays("adds: they are refused with PAUSED", "deliveries; also when no way is given"),
 		{Name: "end", Type: "oneof", Optional: true, Args: []Arg{
 			{Name: "for", Show: "dur", Type: "string", Token: "FOR", Summary: "so long; no step of the clock changes that"},
 			{Name: "until", Show: "time", Type: "string", Token: "UNTIL", Summary: "until the wall clock says so; neither given: until DQRESUME"},
@@ -46,11 +46,12 @@ var dqpause = Command{
 	Parse: parsePause,
 }
 
-var argWays = Arg{Name: "ways", Type: "oneof", Optional: true, Args: []Arg{
-	word("IN", "adds: they are refused with PAUSED"),
-	word("OUT", "deliveries; also when no way is given"),
-	word("ALL", "both"),
-}}
+// argWays says what a command does to the adds, and to the deliveries.
+func argWays(in, out string) Arg {
+	return Arg{Name: "ways", Type: "oneof", Optional: true, Args: []Arg{
+		word("IN", in), word("OUT", out), word("ALL", "both"),
+	}}
+}
 
 var pauseFields = []Field{
 	{"state", "what is paused now: `none`, `in`, `out` or `all`"},

@@ -184,7 +184,7 @@ func badBound(what string, arg, at []byte) Error {
 	case at[0] == '-':
 		return errf("BADTIME %s %s is negative: %s", what, quote(arg), write)
 	case bytes.IndexByte(at, '.') >= 0:
-		return errf("BADTIME %s %s has a fraction: write a whole number in a smaller unit", what, quote(arg))
+		return errf("BADTIME %s %s has a fraction: write a whole number in a smaller unit, such as 1896080400500ms", what, quote(arg))
 	}
 	return errf("BADTIME %s %s is no time: %s", what, quote(arg), write)
 }

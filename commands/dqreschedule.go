@@ -1,7 +1,7 @@
 package commands
 
 var dqreschedule = Command{
-	Name: "dqreschedule", Arity: -4, Flags: []string{"write", "fast"},
+	Name: "dqreschedule", Arity: -4, Flags: []string{"write", "denyoom", "fast"},
 	FirstKey: 1, LastKey: 1, Step: 1,
 	Categories: []string{"@write", "@fast", "@dq-produce"},
 	Group:      "delay", Since: "1.0.0", Complexity: "O(log N) with N jobs in the queue",
@@ -20,6 +20,8 @@ var dqreschedule = Command{
 		"BADID: the queue name or the id is empty or too long",
 		"BADTIME: the duration or the time cannot be read or is beyond the limit",
 		"TOOBIG: the payload is too large",
+		"MISCONF: the disk is nearly full, and the payload longer than the present one",
+		"OOM: likewise the memory",
 	},
 	Resend: "With AT the same again. With DELAY it shifts: the delay counts from the later one.",
 	Example: `

@@ -100,6 +100,10 @@ func notInMulti(row *Command, request Request) string {
 		if r.Sub == "reply" {
 			return reasonOneReply
 		}
+	case *Hello:
+		if r.Proto != 0 {
+			return "with a version " + reasonOneReply
+		}
 	}
 	switch {
 	case !row.Has("no_multi"):
@@ -131,8 +135,30 @@ var multi = Command{
 	Name: "multi", Arity: 1, Flags: []string{"noscript", "loading", "stale", "fast", "allow_busy"},
 	Categories: []string{"@fast", "@transaction"},
 	Group:      "transactions", Since: "1.0.0", Complexity: "O(1)",
-	Summary: "Starts a transaction: what follows is queued until EXEC, at most 4,096 commands and 16 MiB. A command that is refused when it is queued makes EXEC discard all. " +
-		"Refused are those that read a lot (DQPEEK, DQRANGE, DQCOUNT, DQSCAN, DQQUEUES, DQDEAD, SCAN, DQSTATS without a queue), those that work in slices (DQPURGE, DQDROP, DQRELEASE, DQREQUEUE ALL), SHUTDOWN and DQCLOCK ACCEPT.",
+	Summary: "Starts a transaction: the commands behind it are queued until EXEC.",
+	Syntax:  "MULTI",
+	Replies: []string{"OK; then `QUEUED` to each command, until EXEC or DISCARD"},
+	Notes: "A command that is refused when it is queued makes EXEC discard all; so does a MULTI that is itself refused, by a wrong number of arguments or before AUTH: nothing of what follows it runs. " +
+		"Refused are those that read a lot (DQPEEK, DQRANGE, DQCOUNT, DQSCAN, DQQUEUES, DQDEAD, SCAN, DQSTATS without a queue), those that work in slices (DQPURGE, DQDROP, DQRELEASE, DQREQUEUE ALL), " +
+		"SHUTDOWN, DQCLOCK ACCEPT, CLIENT REPLY and HELLO with a version. A transaction has at most 4,096 commands and 16 MiB.",
+	Errors: []string{
+		"ERR: MULTI inside MULTI; the transaction goes on",
+		"TOOBIG: answers the command that is one too many",
+	},
+	Resend: "Clients send MULTI, the commands and EXEC again together: see EXEC.",
+	Example: `
+> DQADD mail m1 "Hello Ann" DELAY 1h
+"m1"
+> MULTI
+OK
+> DQCANCEL mail m1
+QUEUED
+> DQADD mail m2 "Hello Bob"
+QUEUED
+> EXEC
+1) (integer) 1
+2) "m2"
+`,
 	Parse: func([][]byte, *Limits) (Request, error) { return &Multi{}, nil },
 }
 
@@ -140,11 +166,30 @@ var exec = Command{
 	Name: "exec", Arity: 1, Flags: []string{"noscript", "loading", "stale", "skip_slowlog"},
 	Categories: []string{"@slow", "@transaction"},
 	Group:      "transactions", Since: "1.0.0", Complexity: "O(1) and that of the commands",
-	Summary: "Runs the queued commands at one moment, each on what those before it leave, all or none; BLOCK does not block.",
-	Replies: []string{
-		"an array of their replies",
-		"`EXECABORT` where nothing happened: one was refused when it was queued, or would be answered with an error, which the text names with its command",
+	Summary: "Runs the queued commands at one moment, each on what those before it leave, all or none.",
+	Syntax:  "EXEC",
+	Replies: []string{"an array of their replies, in order"},
+	Notes: "It is one entry of the log: no other command runs between them, and after a crash all of them have taken effect, or none. A DQ command that would be answered with an error discards all; null, 0 and other codes are no errors. " +
+		"BLOCK does not block. The server's own commands, such as CLIENT SETNAME, take effect behind the DQ commands, and their errors discard nothing. The replies have at most 16 MiB of payloads, and 64 MiB are written.",
+	Errors: []string{
+		"EXECABORT: nothing happened; the text names the command and its error, unless one was refused when it was queued",
+		"ERR: there is no MULTI",
 	},
+	Resend: "The commands run again, each as if it was sent again alone. Make them conditional (NX, XX, IDEM, tokens), so that the second time does no harm, or is discarded as a whole.",
+	Example: `
+> DQADD mail m1 "Hello Ann" DELAY 1h
+"m1"
+> MULTI
+OK
+> DQADD mail m2 "Hello Bob" DELAY 1h
+QUEUED
+> DQADD mail m1 "Hello again"
+QUEUED
+> EXEC
+(error) EXECABORT Transaction discarded: command 2 (dqadd): DUPID id "m1" is live: state delayed, due ... ms, accepted ... ms ago; nothing was changed
+> DQLEN mail
+(integer) 1
+`,
 	Parse: func([][]byte, *Limits) (Request, error) { return &Exec{}, nil },
 }
 
@@ -152,8 +197,22 @@ var discard = Command{
 	Name: "discard", Arity: 1, Flags: []string{"noscript", "loading", "stale", "fast", "allow_busy"},
 	Categories: []string{"@fast", "@transaction"},
 	Group:      "transactions", Since: "1.0.0", Complexity: "O(1)",
-	Summary: "Discards the queued commands.",
-	Parse:   func([][]byte, *Limits) (Request, error) { return &Discard{}, nil },
+	Summary: "Ends a transaction: the queued commands do not run.",
+	Syntax:  "DISCARD",
+	Replies: []string{"OK"},
+	Errors:  []string{"ERR: there is no MULTI"},
+	Resend:  "Refused, as the transaction ended with the connection: harmless.",
+	Example: `
+> MULTI
+OK
+> DQADD mail m1 "Hello Ann"
+QUEUED
+> DISCARD
+OK
+> DQLEN mail
+(integer) 0
+`,
+	Parse: func([][]byte, *Limits) (Request, error) { return &Discard{}, nil },
 }
 
 var watch = Command{

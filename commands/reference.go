@@ -2,13 +2,16 @@ package commands
 
 import "strings"
 
-// referenceIntro stands before the rows in the command reference.
+// referenceIntro and referenceRules stand before the rows in the command reference, with a
+// list of all between them.
 const referenceIntro = "# Commands\n" + `
 <!-- Made of the command table by "go run ./commands/gendoc": change that, not this. -->
 
 dqd speaks the Redis protocol: any Redis client sends these commands with its call for a command that it does not know,
 such as ` + "`rdb.Do(ctx, \"DQADD\", …)` or `r.execute_command(\"DQADD\", …)`, and `redis-cli`" + ` shows their hints and help.
+`
 
+const referenceRules = `
 **Durations** (dur): a bare integer is milliseconds; or one or more parts with a unit, ` + "`ns us ms s m h d`: `1500`, `15m`, `1h30m`" + `.
 At most 36525 days.
 
@@ -35,6 +38,8 @@ Any command may be refused with ` + "`TRYAGAIN`, `LOADING`, `BUSY`" + ` (nothing
 func Reference() []byte {
 	var b strings.Builder
 	b.WriteString(referenceIntro)
+	writeContents(&b)
+	b.WriteString(referenceRules)
 	var others []*Command
 	for _, c := range table {
 		if c.Syntax == "" {
@@ -61,6 +66,33 @@ func Reference() []byte {
 		}
 	}
 	return []byte(b.String())
+}
+
+// parts are the headings of the list of all commands, by the last category of their rows.
+var parts = map[string]string{
+	"@dq-produce": "Producing", "@dq-consume": "Consuming", "@dq-look": "Looking",
+	"@dq-admin": "Managing", "@dq-manage": "Managing", "@transaction": "Transactions",
+}
+
+// writeContents lists all commands, with a line for each that has a section.
+func writeContents(b *strings.Builder) {
+	b.WriteString("\n| command | |\n|---|---|\n")
+	part := ""
+	var others []string
+	for _, c := range table {
+		name := strings.ToUpper(c.Name)
+		if c.Syntax == "" {
+			others = append(others, name)
+			continue
+		}
+		if p := parts[c.Categories[len(c.Categories)-1]]; p != part {
+			part = p
+			writeRow(b, "**"+part+"**", "")
+		}
+		line, _, _ := strings.Cut(c.Summary, ". ")
+		writeRow(b, "["+code(name)+"](#"+c.Name+")", strings.TrimSuffix(line, ".")+".")
+	}
+	writeRow(b, "[**As in Redis**](#commands-of-redis)", code(strings.Join(others, " ")))
 }
 
 func (c *Command) writeReference(b *strings.Builder) {
@@ -99,6 +131,9 @@ func (c *Command) writeArgs(b *strings.Builder) {
 		for _, sub := range c.Subcommands {
 			writeRow(b, code(sub.Usage()), sub.Summary)
 		}
+		return
+	}
+	if len(c.Args) == 0 {
 		return
 	}
 	b.WriteString("\n| argument | |\n|---|---|\n")

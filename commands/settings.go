@@ -52,9 +52,9 @@ var settings = []setting{
 	durationSetting("dead-keep", record.FieldDeadKeep, func(s *record.Settings) *int64 { return &s.DeadKeep },
 		"`30d`: how long jobs that die from now on are kept; 0 = for ever"),
 	numberSetting("dead-count", record.FieldDeadCount, maxInteger, func(s *record.Settings) *int64 { return &s.DeadCount },
-		"`0`: of more dead jobs the oldest are pruned; 0 = no limit"),
+		"`0`: of more dead jobs the oldest are pruned, right behind the entry that made them too many; 0 = no limit"),
 	choiceSetting("on-disconnect", record.FieldOnDisconnect, "keep", "release", func(s *record.Settings) *bool { return &s.Release },
-		"`keep`: what becomes of a lease when the connection that it was given over ends: nothing, or with `release` it runs out. A lease that another connection extended since is kept. A restart of the server releases none"),
+		"`keep`: what becomes of a lease when the connection that it was given over ends: nothing, or with `release` it runs out. It is for leases given while it is set; one that another connection extended since is kept. A restart of the server releases none"),
 }
 
 // settingFields describes them for the command reference.

@@ -19,7 +19,7 @@ type Command struct {
 	// For COMMAND DOCS and the command reference.
 	Group, Summary, Since, Complexity string
 	Args                              []Arg
-	Syntax                            string   // as the contract writes it; "" = a command that Redis has too
+	Syntax                            string   // as the contract writes it; "" = it does as in Redis
 	Replies                           []string // what it answers, one sentence each
 	Fields                            []Field  // of the map in its reply
 	Notes                             string   // what else there is to know
@@ -110,17 +110,31 @@ func Find(args [][]byte) (*Command, error) {
 func Parse(args [][]byte, lim *Limits) (*Command, Request, error) {
 	c, err := Find(args)
 	if err != nil {
-		return c, nil, err
+		return c, nil, c.withHint(err)
 	}
 	r, err := c.Parse(args, lim)
 	if word, ok := err.(noOption); ok {
-		syntax := c.Syntax
-		if syntax == "" {
-			syntax = c.Usage()
-		}
-		err = syntaxf("%v: %s", word, strings.ReplaceAll(syntax, "…", " ..."))
+		err = syntaxf("%v: %s", word, c.hint())
 	}
-	return c, r, err
+	return c, r, c.withHint(err)
+}
+
+// hint is the syntax of the command for an error text.
+func (c *Command) hint() string {
+	syntax := c.Syntax
+	if syntax == "" {
+		syntax = c.Usage()
+	}
+	return strings.NewReplacer("…", " ...", "\n", " | ").Replace(syntax)
+}
+
+// withHint adds the syntax to an error about the number of arguments. Redis's own
+// commands keep its text.
+func (c *Command) withHint(err error) error {
+	if err != nil && c != nil && c.Group == "delay" && err == error(WrongArity(c.Name)) {
+		return errf("%v: %s", err, c.hint())
+	}
+	return err
 }
 
 // Fits reports whether n arguments, the name included, are as many as c wants.

@@ -136,7 +136,7 @@ func badDuration(what string, arg []byte) Error {
 // ns, or RFC 3339 with a zone, in ns since 1970. What lies in the past is legal.
 func parseTime(what string, arg []byte, lim *Limits) (int64, error) {
 	if len(arg) > 4 && arg[4] == '-' {
-		return parseRFC3339(what, arg)
+		return parseRFC3339(what, arg, lim)
 	}
 	n, behind := scanNumber(arg)
 	if len(behind) == len(arg) {
@@ -153,7 +153,7 @@ func parseTime(what string, arg []byte, lim *Limits) (int64, error) {
 		return 0, looksLikeSeconds(what, n)
 	}
 	if n < 0 || n > math.MaxInt64/unit {
-		return 0, errf("BADTIME %s %s is too far ahead", what, quote(arg))
+		return 0, errf("BADTIME %s %s is too far ahead: the limit is %d days from now", what, quote(arg), lim.MaxAhead/int64(24*time.Hour))
 	}
 	return n * unit, nil
 }
@@ -188,7 +188,7 @@ func durationFor(what string) string {
 // parseRFC3339 takes YYYY-MM-DDTHH:MM:SS, up to nine digits of a fraction, and Z
 // or ±HH:MM. Go alone would take more, such as a comma, and cut what it cannot
 // hold: early.
-func parseRFC3339(what string, arg []byte) (int64, error) {
+func parseRFC3339(what string, arg []byte, lim *Limits) (int64, error) {
 	const (
 		form  = "0000-00-00T00:00:00"
 		write = "write it as 2030-01-31T09:00:00Z or 2030-01-31T09:00:00.5+02:00"
@@ -214,17 +214,17 @@ func parseRFC3339(what string, arg []byte) (int64, error) {
 		return bad()
 	}
 	if digits > 9 {
-		return 0, errf("BADTIME %s %s is finer than a nanosecond", what, quote(arg))
+		return 0, errf("BADTIME %s %s is finer than a nanosecond: write at most nine digits of a fraction", what, quote(arg))
 	}
 	var t time.Time
 	if t.UnmarshalText(bytes.ToUpper(arg)) != nil { // no such day or hour
 		return bad()
 	}
 	if t.Unix() < 0 {
-		return 0, errf("BADTIME %s %s lies before 1970", what, quote(arg))
+		return 0, errf("BADTIME %s %s lies before 1970: times are from then on", what, quote(arg))
 	}
 	if t.Unix() >= math.MaxInt64/nsPerS {
-		return 0, errf("BADTIME %s %s is too far ahead", what, quote(arg))
+		return 0, errf("BADTIME %s %s is too far ahead: the limit is %d days from now", what, quote(arg), lim.MaxAhead/int64(24*time.Hour))
 	}
 	return t.UnixNano(), nil
 }
@@ -268,7 +268,7 @@ func badTime(what string, arg []byte, lim *Limits) Error {
 	case arg[0] == '-':
 		return errf("BADTIME %s %s is negative: %s", what, quote(arg), write)
 	case bytes.IndexByte(arg, '.') >= 0:
-		return errf("BADTIME %s %s has a fraction: write a whole number in a smaller unit", what, quote(arg))
+		return errf("BADTIME %s %s has a fraction: write a whole number in a smaller unit, such as 1896080400500ms", what, quote(arg))
 	}
 	if duration := bytes.TrimPrefix(arg, []byte("+")); len(duration) <= quoteMax {
 		if _, err := parseDuration(what, duration, lim); err == nil {

@@ -20,9 +20,9 @@ func both(t *testing.T, opts Options, test func(r *rig)) {
 func TestRepliesKeepOrder(t *testing.T) {
 	both(t, Options{}, func(r *rig) {
 		c := r.client()
-		c.send("PING\r\nDQADD q a x\r\nPING b\r\nNOSUCH\r\nDQADD q c\r\nHELLO 3\r\nDQADD q d x\r\nGET\r\nCLIENT GETNAME\r\nDQPOP q\r\n")
+		c.send("PING\r\nDQADD q a x\r\nPING b\r\nNOSUCH\r\nDQLEN\r\nHELLO 3\r\nDQADD q d x\r\nGET\r\nCLIENT GETNAME\r\nDQPOP q\r\n")
 		c.expect("+PONG\r\n$1\r\na\r\n$1\r\nb\r\n-ERR unknown command 'NOSUCH', with args beginning with: \r\n")
-		c.expect("-ERR wrong number of arguments for 'dqadd' command\r\n")
+		c.expect("-ERR wrong number of arguments for 'dqlen' command: DQLEN queue [STATE s]\r\n")
 		c.expect("%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n7.4.0\r\n$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:1\r\n")
 		c.expect("$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n")
 		c.expect("$1\r\nd\r\n-ERR unknown command 'GET', with args beginning with: \r\n_\r\n")

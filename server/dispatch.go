@@ -179,10 +179,8 @@ func (c *conn) call(row *commands.Command, request commands.Request, args [][]by
 	if c.srv.shard.Load() == nil {
 		return c.loadingFor(row)
 	}
-	if row.Has("denyoom") {
-		if refused := c.srv.opts.Guard.Refuse(); refused != "" {
-			return waitNothing, c.answer(row, refused)
-		}
+	if c.unheard(request) {
+		return waitNothing, c.answer(row, errUnheard)
 	}
 	pop, isPop := request.(*commands.Pop)
 	if isPop && c.eof {

@@ -35,6 +35,11 @@ func (in *input) take(n int) []byte {
 // unfinished command takes at least; free says that the parsed bytes may be overwritten.
 func (in *input) room(need int, free bool) []byte {
 	have := len(in.chunk) - in.begin
+	if have == 0 && cap(in.chunk) > chunkMax {
+		// It was for one large command. Its rest is not worth what it holds until the
+		// client sends again.
+		in.chunk, in.begin, in.lent = nil, 0, false
+	}
 	if free && have == 0 {
 		in.begin = 0
 		in.chunk = in.chunk[:0]

@@ -3,6 +3,8 @@ package server
 import (
 	"bytes"
 	"math/rand/v2"
+	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -67,5 +69,31 @@ func TestInputShrinks(t *testing.T) {
 	}
 	if c := cap(in.chunk); c != chunkMin {
 		t.Error("afterwards", c)
+	}
+}
+
+// What a large command took is given back when it is answered, not when the client
+// sends again, whether the server answers it or the shard.
+func TestLargeCommandsAreLetGo(t *testing.T) {
+	r := newRig(t, Options{}, true)
+	const size, n = 1 << 20, 32
+	large := strings.Repeat("x", size)
+	inUse := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	for _, c := range []struct{ command, reply string }{
+		{respCommand("ECHO", large), "$" + itoa(size) + "\r\n" + large + "\r\n"},
+		{respCommand("DQRESCHEDULE", "q", "a", "NOW", "PAYLOAD", large), ":0\r\n"},
+	} {
+		before := inUse()
+		for range n {
+			client := r.client()
+			client.sends(c.command)
+			client.expect(c.reply)
+		}
+		until(t, "the commands are let go of", func() bool { return inUse()-before < n*size/4 })
 	}
 }

@@ -274,7 +274,7 @@ func TestPassword(t *testing.T) {
 func TestRefusedMultiRunsNothing(t *testing.T) {
 	both(t, Options{Password: "p"}, func(r *rig) {
 		c := r.client()
-		c.send("MULTI\r\nDQADD q a x\r\nEXEC\r\nAUTH p\r\nMULTI x\r\nDQADD q b x\r\nHELLO 3\r\nDQADD q c x\r\nEXEC\r\nPING\r\n")
+		c.send("MULTI\r\nDQADD q a x\r\nEXEC\r\nAUTH p\r\nMULTI x\r\nDQADD q b x\r\nHELLO\r\nDQADD q c x\r\nEXEC\r\nPING\r\n")
 		c.expect("-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n-EXECABORT Transaction discarded because of: NOAUTH Authentication required.\r\n+OK\r\n")
 		c.expect("-ERR wrong number of arguments for 'multi' command\r\n")
 		for range 3 {

@@ -162,7 +162,7 @@ func (c *conn) roomLocked() int {
 
 // argSpace returns room for n arguments that stay until their call is answered.
 func (c *conn) argSpace(n int) [][]byte {
-	if n > argsKeep/4 || c.frame.Inline {
+	if !c.argsKept(n) {
 		return make([][]byte, 0, n)
 	}
 	if cap(c.args)-len(c.args) < n {
@@ -173,9 +173,15 @@ func (c *conn) argSpace(n int) [][]byte {
 
 // keepArgs takes the arguments out of the room of argSpace.
 func (c *conn) keepArgs(args [][]byte) {
-	if n := len(args); n > 0 && n <= argsKeep/4 && !c.frame.Inline {
+	if n := len(args); n > 0 && c.argsKept(n) {
 		c.args = c.args[:len(c.args)+n]
 	}
+}
+
+// argsKept reports whether the n arguments of the command go into the common room, where
+// they stay until it is used again: not those of a large command, which would hold it.
+func (c *conn) argsKept(n int) bool {
+	return n <= argsKeep/4 && !c.frame.Inline && c.frame.Len <= chunkMax
 }
 
 // argsKeep is the number of arguments that are allocated together.

@@ -33,6 +33,15 @@ func (m *replyMode) mute() bool {
 	return m.off
 }
 
+// errUnheard is the answer to a pop whose jobs nobody would see. It is counted, not heard.
+const errUnheard = commands.Error("ERR CLIENT REPLY leaves the reply out, and the jobs with it: nothing was done, send CLIENT REPLY ON first")
+
+// unheard reports that the next command is a pop whose reply is left out.
+func (c *conn) unheard(request commands.Request) bool {
+	_, pop := request.(*commands.Pop)
+	return pop && (c.replies.off || c.replies.skip > 0)
+}
+
 // hello chooses the protocol. On any error nothing changes.
 func (c *conn) hello(r *commands.Hello) commands.Reply {
 	if r.HasAuth {

@@ -16,7 +16,6 @@ type transaction struct {
 	jobs    bool           // there are job commands
 	refused bool           // MULTI itself was, and what follows is too
 	aborted bool           // nothing of it will run
-	adds    bool           // there are commands that a guard may refuse
 	bytes   int            // of the commands
 }
 
@@ -70,10 +69,8 @@ func (c *conn) inMulti(row *commands.Command, request commands.Request, args [][
 		case *commands.Quit, *commands.Reset:
 			return c.alone(row, request, args)
 		}
-		if err = commands.CheckQueued(row, request, len(t.rows)+1, t.bytes+c.frame.Len); err == nil && row.Has("denyoom") {
-			if refused := c.srv.opts.Guard.Refuse(); refused != "" {
-				err = refused
-			}
+		if err = commands.CheckQueued(row, request, len(t.rows)+1, t.bytes+c.frame.Len); err == nil && c.unheard(request) {
+			err = errUnheard
 		}
 	} else if row != nil && row.Name == "exec" {
 		c.multi = nil
@@ -114,7 +111,6 @@ func (c *conn) queue(row *commands.Command, request commands.Request) {
 			pop.Block = 0
 		}
 		q.Request, t.jobs = request, true
-		t.adds = t.adds || row.Has("denyoom")
 	}
 	t.queued.Commands = append(t.queued.Commands, q)
 	t.rows = append(t.rows, c.srv.rows[row])
@@ -129,12 +125,6 @@ func (c *conn) exec(row *commands.Command) (need waitFor, stop bool) {
 	}
 	if t.jobs && c.srv.shard.Load() == nil {
 		return c.loadingFor(row)
-	}
-	if t.adds {
-		if refused := c.srv.opts.Guard.Refuse(); refused != "" {
-			c.multi = nil
-			return waitNothing, c.refuse(row, commands.ExecAborted(refused))
-		}
 	}
 	t.later = t.later[:0]
 	for _, l := range t.local {

@@ -195,7 +195,10 @@ func TestCommandStats(t *testing.T) {
 		c := r.client()
 		slowly(r, c, "DQADD q a x", 3*time.Millisecond, "$1\r\na\r\n")
 		slowly(r, c, "DQADD q b x", time.Millisecond, "$1\r\nb\r\n")
-		c.ask("DQADD q", "-ERR wrong number of arguments for 'dqadd' command\r\n")
+		c.send("DQADD q\r\n")
+		if got := c.line(); !strings.HasPrefix(got, "-ERR wrong number of arguments for 'dqadd' command: DQADD queue id payload [DELAY dur") {
+			t.Error(got)
+		}
 		c.ask("CLIENT KILL 1.2.3.4:5", "-ERR No such client\r\n")
 		c.ask("NOSUCH", "-ERR unknown command 'NOSUCH', with args beginning with: \r\n")
 		c.ask("DQADD q c x DELAY 1.5", "-BADTIME DELAY '1.5' has a fraction: write whole numbers in a smaller unit, such as 1500ms\r\n")

@@ -131,6 +131,7 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 	n.server.Show("storage", n.storageFacts)
 
 	decides := evaluate.DefaultLimits()
+	decides.Refuse = n.guard.Refuse
 	decides.MaxAhead, decides.MaxWaits, decides.Queue.MaxPayload = limits.MaxAhead, max(c.maxClients, c.mostClients), c.maxPayload
 	n.shard = shard.New(shard.Options{
 		Log:        n.raft,

@@ -150,7 +150,7 @@ func (n *node) announce(w io.Writer) {
 	if host != "127.0.0.1" {
 		cli = "redis-cli -h " + host + " -p " + port
 	}
-	fmt.Fprintf(w, "try: %s DQADD hello job-1 world DELAY 3s\n     %s DQPOP hello BLOCK 10s\n", cli, cli)
+	fmt.Fprintf(w, "try: %[1]s DQADD hello job-1 world DELAY 3s\n     %[1]s DQPOP hello BLOCK 10s\n     %[1]s DQACK hello job-1 '*'\n", cli)
 	fmt.Fprintf(w, "ready resp=%s http=%s pid=%d\n", address, web, os.Getpid())
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"dqd/commands"
-	"dqd/persist"
 	"dqd/persist/record"
 	"dqd/raftfsm"
 	"dqd/server/shard/dispatch"
@@ -164,7 +163,7 @@ func (s *Shard) lead() {
 	store := store{s.opt.State, s.opt.Fatal}
 	census := countQueues(store)
 	s.memory = evaluate.NewMemory(store, applied, census)
-	s.windows = &scanWindows{}
+	s.scans = &scanWindows{}
 	s.publish()
 	s.mu.Lock()
 	serving := s.serving
@@ -512,108 +511,6 @@ func (s *Shard) setAlarm() {
 	s.alarm.Set(mono)
 }
 
-// scanWakes returns the reader that a window loads from.
-func (s *Shard) scanWakes(d record.Domain) func(from int64, yield func(dispatch.Hint) bool) {
-	return func(from int64, yield func(dispatch.Hint) bool) {
-		lo := record.AppendWakeKey(nil, record.Instant{Domain: d, Ns: from}, 0)
-		hi := record.PrefixEnd(record.AppendWakePrefix(nil, d))
-		store{s.opt.State, s.opt.Fatal}.Scan(lo, hi, func(key, value []byte) bool {
-			wake, seq, ok := record.ParseWakeKey(key)
-			v, ok2 := record.ParseWakeValue(value)
-			if !ok || !ok2 {
-				s.opt.Fatal(errors.New("damaged state store: a key of the wake index does not parse"))
-			}
-			return yield(dispatch.Hint{Wake: wake, Seq: seq, Queue: v.Queue, Dead: v.Dead, Died: v.Died, ID: string(v.ID)})
-		})
-	}
-}
-
-// renewKnown starts to fill a new filter of known ids, if the memory wants one.
-func (s *Shard) renewKnown() {
-	m := s.memory
-	filter := m.RenewKnown()
-	if filter == nil {
-		return
-	}
-	snapshot := s.opt.State.Snapshot()
-	s.besides(func() {
-		defer snapshot.Close()
-		if evaluate.LearnStored(store{snapshot, s.opt.Fatal}, filter, s.quits) {
-			s.mu.Lock()
-			s.inbox.known = append(s.inbox.known, filledKnown{m, filter})
-			s.unlockAndPoke()
-		}
-	})
-}
-
-// quits reports that the shard ends.
-func (s *Shard) quits() bool {
-	select {
-	case <-s.quit:
-		return true
-	default:
-		return false
-	}
-}
-
-// read is a call that is answered beside the actor.
-type read struct {
-	call *Call
-	run  func(store evaluate.Snapshot, now evaluate.Now) commands.Reply
-}
-
-// beside returns what answers a call that reads much.
-func (s *Shard) beside(b *evaluate.Batch, c *Call) func(evaluate.Snapshot, evaluate.Now) commands.Reply {
-	switch r := c.Request.(type) {
-	case *commands.Peek:
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			return evaluate.Peek(st, now, s.opt.Limits, r)
-		}
-	case *commands.Purge:
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			return evaluate.DryPurge(st, now, s.opt.Limits, r)
-		}
-	case *commands.Stats:
-		sums := b.TotalStats()
-		s.stats.fill(sums, nil)
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			evaluate.AddAges(st, now, s.opt.Limits, sums)
-			return sums
-		}
-	}
-	return s.look(c.Request)
-}
-
-// startReads starts readers for the calls that wait for one, each on a snapshot of
-// committed state: the actor must not wait for them. It is called between batches.
-func (s *Shard) startReads(now evaluate.Now) {
-	for s.reading < maxReaders && len(s.reads) > 0 {
-		r := s.reads[0]
-		s.reads = s.reads[1:]
-		s.reading++
-		snapshot := s.opt.State.Snapshot()
-		s.besides(func() {
-			defer snapshot.Close()
-			r.call.Reply = r.run(stoppable{store{snapshot, s.opt.Fatal}, s.quits}, now)
-			if s.quits() { // it may have seen a part only
-				r.call.Reply = errShutDown
-			}
-			s.deliver([]*Call{r.call})
-			s.mu.Lock()
-			s.inbox.readDone++
-			s.unlockAndPoke()
-		})
-	}
-}
-
-// besides runs f beside the actor; it must end by itself.
-func (s *Shard) besides(f func()) {
-	s.readers.Go(func() {
-		defer s.fatalPanic()
-		f()
-	})
-}
-
 // fatalPanic stops the node on damaged state, or a broken invariant: it never goes
 // on from there.
 func (s *Shard) fatalPanic() {
@@ -633,71 +530,4 @@ func (s *Shard) publish() {
 		g.Clock = *s.clockInfo()
 	}
 	s.gauges.Store(g)
-}
-
-// store reads committed state for the evaluator: an error stops the node.
-type store struct {
-	reader persist.BackReader
-	fatal  func(error)
-}
-
-func (s store) Get(key []byte) ([]byte, bool) {
-	v, ok, err := s.reader.Get(key)
-	if err != nil {
-		s.fatal(err)
-	}
-	return v, ok
-}
-
-func (s store) Scan(lo, hi []byte, fn func(key, value []byte) bool) {
-	if err := s.reader.Scan(lo, hi, fn); err != nil {
-		s.fatal(err)
-	}
-}
-
-// ScanBack is Scan from the last key to the first.
-func (s store) ScanBack(lo, hi []byte, fn func(key, value []byte) bool) {
-	if err := s.reader.ScanBack(lo, hi, fn); err != nil {
-		s.fatal(err)
-	}
-}
-
-// stoppable is a store whose scans end early when stop says so.
-type stoppable struct {
-	store
-	stop func() bool
-}
-
-func (s stoppable) Scan(lo, hi []byte, fn func(key, value []byte) bool) {
-	s.store.Scan(lo, hi, s.stopping(fn))
-}
-
-func (s stoppable) ScanBack(lo, hi []byte, fn func(key, value []byte) bool) {
-	s.store.ScanBack(lo, hi, s.stopping(fn))
-}
-
-func (s stoppable) stopping(fn func(key, value []byte) bool) func(key, value []byte) bool {
-	n := 0
-	return func(key, value []byte) bool {
-		if n++; n%1024 == 0 && s.stop() {
-			return false
-		}
-		return fn(key, value)
-	}
-}
-
-// countQueues reads the records of all queues.
-func countQueues(st store) *evaluate.Census {
-	c := &evaluate.Census{}
-	lo := record.QueueSpace()
-	st.Scan(lo, record.PrefixEnd(lo), func(key, value []byte) bool {
-		number, ok := record.ParseQueueKey(key)
-		q, err := record.DecodeQueue(number, value)
-		if !ok || err != nil {
-			st.fatal(errors.New("damaged state store: a queue's record does not parse"))
-		}
-		c.Count(q)
-		return true
-	})
-	return c
 }

@@ -173,6 +173,38 @@ func TestBulkTakesWhatWasThere(t *testing.T) {
 	})
 }
 
+// TestBulkFollowsWhatMoves: a job that dies, or lives again, between the moment it was
+// found and its slice is taken where it is then, also if it is the only one.
+func TestBulkFollowsWhatMoves(t *testing.T) {
+	for _, c := range []struct{ before, between, line, want string }{
+		{"DQPOP q", "DQNACK q a 1 DEAD", "DQDROP q FORCE", ":1"},
+		{"DQPOP q", "DQNACK q a 1 DEAD", "DQPURGE q STATE leased STATE dead", ":1"},
+		{"DQPOP q|DQNACK q a 1 DEAD", "DQREQUEUE q IDS 1 a", "DQDROP q FORCE", ":1"},
+		{"DQPOP q|DQNACK q a 1 DEAD", "DQREQUEUE q IDS 1 a", "DQPURGE q STATE dead STATE ready", ":1"},
+	} {
+		t.Run(c.line, func(t *testing.T) {
+			run(t, func(b *bench) {
+				bulk, other := &shardtest.Client{}, &shardtest.Client{}
+				b.do(other, "DQADD q a x")
+				for line := range strings.SplitSeq(c.before, "|") {
+					b.do(other, line)
+				}
+				b.log.Steps()
+				b.do(other, "DQADD x a z")
+				b.do(bulk, c.line)
+				b.do(other, "DQADD x b z")
+				b.entry() // the first add; what follows is evaluated when the second is written
+				b.do(other, c.between)
+				b.log.Flow()
+				b.want(b.got(bulk), c.want)
+				b.want(b.got(other), "$1 b | :1")
+				b.want(b.do(other, "DQLEN q"), ":0")
+				b.want(b.do(other, "DQLEN q STATE dead"), ":0")
+			})
+		})
+	}
+}
+
 // TestDropKeepsWhatComesLater: jobs that are added while a queue is dropped are the
 // first of a new one.
 func TestDropKeepsWhatComesLater(t *testing.T) {

@@ -29,7 +29,7 @@ func (s *Shard) look(r commands.Request) func(evaluate.Snapshot, evaluate.Now) c
 			return evaluate.Dead(st, now, s.opt.Limits, r)
 		}
 	case *commands.Scan:
-		windows := s.windows
+		windows := s.scans
 		part := windows.take(r)
 		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
 			reply, used := evaluate.Scan(st, now, s.opt.Limits, r, part.windows)

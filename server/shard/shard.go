@@ -124,7 +124,7 @@ type Shard struct {
 	moved        bool      // the wall offset was set, and no entry says so yet
 	wentBack     bool      // and back: the wall window must be made anew
 	stats        stats
-	windows      *scanWindows // new with each memory
+	scans        *scanWindows // new with each memory
 	alarmAt      int64        // mono; MaxInt64 = not set
 }
 

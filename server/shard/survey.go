@@ -17,13 +17,14 @@ type Holds = evaluate.Holds
 
 // surveyCall is a survey that was asked for, by one or several.
 type surveyCall struct {
-	done   chan struct{} // closed when survey is set
-	survey *Survey
+	done   chan struct{} // closed when survey is whole
+	survey *Survey       // set by the actor when it is at work
 }
 
 // Survey looks at the largest queues and the timers. It waits for the actor's next
-// boundary, and for a few thousand look-ups beside it. The result is nil while this node
-// does not lead, after Close, and when ctx ends first.
+// boundary, and for a few thousand look-ups beside it; one that is at work answers all who
+// ask meanwhile. The result is nil while this node does not lead, after Close, and when ctx
+// ends first.
 func (s *Shard) Survey(ctx context.Context) *Survey {
 	c := &surveyCall{done: make(chan struct{})}
 	for !s.asked.CompareAndSwap(nil, c) {
@@ -45,7 +46,8 @@ func (s *Shard) Survey(ctx context.Context) *Survey {
 
 // noSurvey answers that there is none: this node does not lead.
 func (s *Shard) noSurvey() {
-	if c := s.asked.Swap(nil); c != nil {
+	if c := s.asked.Load(); c != nil && c.survey == nil {
+		s.asked.Store(nil)
 		close(c.done)
 	}
 }
@@ -54,15 +56,15 @@ func (s *Shard) noSurvey() {
 // the actor.
 func (s *Shard) survey(b *evaluate.Batch) {
 	c := s.asked.Load()
-	if c == nil {
+	if c == nil || c.survey != nil {
 		return
 	}
-	s.asked.Store(nil)
 	c.survey = b.Survey()
 	snapshot := s.opt.State.Snapshot()
 	s.besides(func() {
 		defer snapshot.Close()
 		c.survey.AddAges(stoppable{store{snapshot, s.opt.Fatal}, s.quits})
+		s.asked.Store(nil)
 		close(c.done)
 	})
 }

@@ -130,6 +130,37 @@ func TestSurveyOfManyQueues(t *testing.T) {
 	})
 }
 
+// TestSurveysTogether: all who ask while one is at work, or waits, get that one, also
+// while leadership comes and goes.
+func TestSurveysTogether(t *testing.T) {
+	run(t, func(b *bench) {
+		c := &shardtest.Client{}
+		b.do(c, "DQADD q a x")
+		release := b.log.Hold()
+		b.do(c, "DQADD q b x") // surveys wait
+		surveys := make(chan *shard.Survey, 100)
+		for range cap(surveys) {
+			go func() { surveys <- b.shard.Survey(context.Background()) }()
+		}
+		synctest.Wait()
+		release()
+		first := <-surveys
+		for range cap(surveys) - 1 {
+			if s := <-surveys; s != first || s == nil {
+				t.Fatal("there were several")
+			}
+		}
+		for range 50 {
+			go func() { surveys <- b.shard.Survey(context.Background()) }()
+			b.log.Lead(false)
+			b.log.Lead(true)
+			<-surveys
+		}
+		synctest.Wait()
+		b.want(b.survey(), "q: 0 delayed, 2 ready, 0 leased, oldest 0s")
+	})
+}
+
 // TestSurveyEnds with its context while nothing gets through, and with the shard.
 func TestSurveyEnds(t *testing.T) {
 	run(t, func(b *bench) {

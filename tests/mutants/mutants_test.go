@@ -305,14 +305,34 @@ var mutants = []mutant{
 		tests: "./server", run: "TestTimeout",
 	},
 	{
+		name:  "a bulk command overlooks a job that died meanwhile",
+		edits: []edit{{"server/shard/evaluate/bulk.go", "		w.slipped = true\n", "		w.slipped = false\n"}},
+		tests: "./server/shard", run: "TestBulkFollowsWhatMoves",
+	},
+	{
+		name:  "a pop that nobody hears takes jobs",
+		edits: []edit{{"server/session.go", "	return pop && (c.replies.off || c.replies.skip > 0)", "	return pop && c.replies.off && c.replies.skip > 0"}},
+		tests: "./tests", run: "TestSessionsInVirtualTime/client$",
+	},
+	{
+		name:  "a filter of known ids lacks what became live while it was filled",
+		edits: []edit{{"server/shard/evaluate/cache.go", "	k.Merge(m.fresh)\n", ""}},
+		tests: "./server/shard/evaluate", run: "TestKnownWhileFilled",
+	},
+	{
 		name:  "the guard never refuses",
 		edits: []edit{{"server/guard/guard.go", "	g.refusal.Store(r)\n", "	_ = r\n"}},
 		tests: "./server", run: "TestAddsAreRefused",
 	},
 	{
 		name:  "an add passes the guard",
-		edits: []edit{{"server/dispatch.go", `	if row.Has("denyoom") {`, `	if row.Has("denyoom") && row.Name != "dqmadd" {`}},
-		tests: "./server", run: "TestAddsAreRefused",
+		edits: []edit{{"server/shard/evaluate/add.go", "		if err := b.limit.refuse(); err != \"\" {\n			return err\n		}\n", ""}},
+		tests: "./server/shard", run: "TestGuard",
+	},
+	{
+		name:  "a guard refuses what takes no room",
+		edits: []edit{{"server/shard/evaluate/add.go", "	if id, ok := b.sameRequest(q, &r.Job); ok {", "	if id, ok := b.sameRequest(q, &r.Job); ok && b.limit.refuse() == \"\" {"}},
+		tests: "./server/shard", run: "TestGuard",
 	},
 	{
 		name:  "the check ignores the checksums of tables",

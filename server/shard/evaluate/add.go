@@ -17,6 +17,9 @@ func (b *Batch) add(r *commands.Add) commands.Reply {
 	if id, ok := b.sameRequest(q, &r.Job); ok {
 		return id
 	}
+	if err := b.limit.refuse(); err != "" {
+		return err
+	}
 	verdict, err := b.check(q, r.Queue, &r.Job, &r.Options, 1)
 	switch {
 	case err != "":
@@ -37,6 +40,9 @@ func (b *Batch) addMany(r *commands.MAdd) commands.Reply {
 		if id, ok := b.sameRequest(q, job); ok {
 			replies[i] = id
 			continue
+		}
+		if err := b.limit.refuse(); err != "" {
+			return err
 		}
 		verdict, err := b.check(q, r.Queue, job, &r.Options, fresh)
 		if err != "" {
@@ -158,8 +164,8 @@ func (b *Batch) check(q *queue, name []byte, n *commands.NewJob, o *commands.Add
 
 // roomForQueue refuses one queue too many.
 func (b *Batch) roomForQueue() commands.Error {
-	if b.limit.MaxQueues > 0 && b.number >= b.limit.MaxQueues {
-		return commands.Error(fmt.Sprintf("ERR there are %d queues already, the most that this server keeps: drop one first", b.number))
+	if b.limit.MaxQueues > 0 && b.queueCount >= b.limit.MaxQueues {
+		return commands.Error(fmt.Sprintf("ERR there are %d queues already, the most that this server keeps: drop one first", b.queueCount))
 	}
 	return ""
 }
@@ -187,7 +193,7 @@ func (b *Batch) checkDue(asked commands.Due, due record.Instant, name []byte, ma
 		limit, ahead = maxDelay, fmt.Sprintf("%d ms ahead (max-delay of queue %s)", commands.MsUp(maxDelay), quote(name))
 	}
 	if asked.Kind != commands.DueNone && due.Ns-b.now.In(due.Domain) > limit {
-		return commands.Error(fmt.Sprintf("BADTIME due time %d ms is more than %s", commands.MsUp(b.now.shown(due)), ahead))
+		return commands.Error(fmt.Sprintf("BADTIME due time %d ms is more than %s: give an earlier one", commands.MsUp(b.now.shown(due)), ahead))
 	}
 	return ""
 }

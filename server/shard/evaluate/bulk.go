@@ -21,12 +21,12 @@ type Bulk struct {
 	find   func(b *Batch, q *queue, yield func(dispatch.Hint) bool)
 	take   func(b *Batch, q *queue, h *dispatch.Hint) bool
 	end    func(b *Batch, q *queue) commands.Reply // its reply; nil = the count
-	// repeat says that jobs may have slipped through from where they had been
-	// looked for to where they were not yet: it goes on until it finds none.
-	repeat bool
-	left   int64 // how many more it may take
-	pass   int64 // taken since it last began to look for jobs
-	count  int64
+	// repeat says that a job which is not where it was found is looked for anew: it
+	// may be dead now, or live again, and the command is about both.
+	repeat  bool
+	slipped bool  // since it last began to look for jobs there was such a job
+	left    int64 // how many more it may take
+	count   int64
 }
 
 // Begin accepts a request that works in slices (commands.Slices). It returns what is
@@ -76,7 +76,6 @@ func (b *Batch) Take(w *Bulk, found []dispatch.Hint, room int) (rest []dispatch.
 		}
 		if w.take(b, q, &found[n]) {
 			w.left--
-			w.pass++
 			w.count++
 		}
 	}
@@ -93,8 +92,8 @@ func (w *Bulk) Count() int64 { return w.count }
 // reply, or nil if the command has to look for jobs anew, in what is committed then.
 func (b *Batch) Pass(w *Bulk) commands.Reply {
 	q := b.queueNumbered(w.queue)
-	if q != nil && w.repeat && w.pass > 0 && w.left > 0 && q.Live()+q.Dead > 0 {
-		w.pass = 0
+	if q != nil && w.repeat && w.slipped && w.left > 0 {
+		w.slipped = false
 		return nil
 	}
 	if w.end != nil {
@@ -119,6 +118,9 @@ func (b *Batch) candidate(w *Bulk, q *queue, h *dispatch.Hint) *job {
 		j = b.deadAt(q, *h)
 	} else {
 		j = b.find(q, []byte(h.ID))
+	}
+	if j == nil || j.is.Seq != h.Seq {
+		w.slipped = true
 	}
 	if j == nil || j.is.Seq >= w.before {
 		return nil

@@ -101,8 +101,8 @@ func (m *Memory) learn(key []byte) {
 	if m.known != nil {
 		m.known.Add(h)
 	}
-	if m.building {
-		m.learned = append(m.learned, h)
+	if m.fresh != nil {
+		m.fresh.Add(h)
 	}
 }
 
@@ -117,7 +117,7 @@ const knownSpare = 1 << 20
 
 // WantsKnown reports whether RenewKnown would return a filter.
 func (m *Memory) WantsKnown() bool {
-	return !m.building && (m.known == nil || m.known.Full())
+	return m.fresh == nil && (m.known == nil || m.known.Full())
 }
 
 // RenewKnown returns an empty filter to be filled with the keys of all live jobs
@@ -127,16 +127,15 @@ func (m *Memory) RenewKnown() *dispatch.Known {
 	if !m.WantsKnown() {
 		return nil
 	}
-	m.building = true
-	return dispatch.NewKnown(2*m.totals.Live() + knownSpare)
+	n := 2*m.totals.Live() + knownSpare
+	m.fresh = dispatch.NewKnown(n)
+	return dispatch.NewKnown(n)
 }
 
 // UseKnown takes a filled filter into use.
 func (m *Memory) UseKnown(k *dispatch.Known) {
-	for _, h := range m.learned {
-		k.Add(h)
-	}
-	m.known, m.learned, m.building = k, nil, false
+	k.Merge(m.fresh)
+	m.known, m.fresh = k, nil
 }
 
 // LearnStored adds the keys of all live jobs of a store to the filter, until stop

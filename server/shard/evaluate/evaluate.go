@@ -39,7 +39,7 @@ func (b *Batch) evaluate(r commands.Request) commands.Reply {
 	case *commands.Len:
 		return b.length(r)
 	case *commands.DBSize:
-		return commands.Int(b.number)
+		return commands.Int(b.queueCount)
 	case *commands.Exists:
 		return b.exists(r)
 	case *commands.Type:

@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math"
 
@@ -111,21 +110,16 @@ func Peek(store Store, now Now, limit Limits, r *commands.Peek) commands.Reply {
 		out = append(out, job)
 		return true
 	}
-	showID := func(key, id []byte) bool {
-		j := b.find(q, id)
-		if j == nil {
-			corrupt(fmt.Errorf("index key %x has no job", key))
-		}
-		return show(j)
-	}
+	showReady := func(_, id []byte) bool { return show(b.indexed(q, id)) }
+	showDelayed := func(s *spot) bool { return show(b.indexed(q, s.id)) }
 	switch r.State {
 	case 0:
-		b.scan(record.AppendReadyPrefix(nil, q.Number), showID)
-		b.scanDelayed(q, showID)
+		b.scan(record.AppendReadyPrefix(nil, q.Number), showReady)
+		b.scanDelayed(q, anyDue, showDelayed)
 	case record.Ready:
-		b.scan(record.AppendReadyPrefix(nil, q.Number), showID)
+		b.scan(record.AppendReadyPrefix(nil, q.Number), showReady)
 	case record.Delayed:
-		b.scanDelayed(q, showID)
+		b.scanDelayed(q, anyDue, showDelayed)
 	case record.Leased:
 		b.scanLeased(q, show)
 	case record.Dead:
@@ -163,66 +157,6 @@ func (b *Batch) scanLeased(q *queue, yield func(*job) bool) {
 		left--
 		return yield(&job{q: q, was: rec, is: rec})
 	})
-}
-
-// delayedPage is how many keys of each timeline are merged at a time.
-const delayedPage = 256
-
-// scanDelayed yields the queue's delayed jobs of both timelines in due order.
-func (b *Batch) scanDelayed(q *queue, yield func(key, id []byte) bool) {
-	type entry struct {
-		key, id []byte
-		at      int64
-		pri     uint8
-		seq     uint64
-	}
-	before := func(a, b *entry) bool {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.pri, b.pri), cmp.Compare(a.seq, b.seq)) < 0
-	}
-	var pages [2][]entry
-	var from [2][]byte
-	fill := func(d int) {
-		if from[d] == nil || len(pages[d]) > 0 {
-			return
-		}
-		lo := from[d]
-		from[d] = nil
-		prefix := record.AppendDelayedPrefix(nil, q.Number, record.Domain(d))
-		b.Store.Scan(lo, record.PrefixEnd(prefix), func(key, id []byte) bool {
-			if len(pages[d]) == delayedPage {
-				from[d] = append([]byte(nil), key...)
-				return false
-			}
-			_, due, pri, seq, ok := record.ParseDelayedKey(key)
-			if !ok {
-				corrupt(fmt.Errorf("delayed key %x does not parse", key))
-			}
-			pages[d] = append(pages[d], entry{
-				key: append([]byte(nil), key...), id: append([]byte(nil), id...),
-				at: b.now.shown(due), pri: pri, seq: seq,
-			})
-			return true
-		})
-	}
-	for d := range from {
-		from[d] = record.AppendDelayedPrefix(nil, q.Number, record.Domain(d))
-	}
-	for {
-		fill(0)
-		fill(1)
-		d := 0
-		switch p, w := pages[0], pages[1]; {
-		case len(p) == 0 && len(w) == 0:
-			return
-		case len(p) == 0, len(w) > 0 && before(&w[0], &p[0]):
-			d = 1
-		}
-		e := pages[d][0]
-		pages[d] = pages[d][1:]
-		if !yield(e.key, e.id) {
-			return
-		}
-	}
 }
 
 // stats evaluates DQSTATS of a queue, as far as the replicated state knows; the node adds
@@ -264,8 +198,8 @@ func (b *Batch) queueAges(s *commands.QueueStats, q *queue) {
 			s.NextDue = at
 		}
 	}
-	if looks := math.MaxInt; q.Ready > 0 {
-		oldest = oldestReady(b.Store, b.now, q.Number, &looks, func(id []byte) bool { return b.changed(q, id) })
+	if budget := math.MaxInt; q.Ready > 0 {
+		oldest = oldestReady(b.Store, b.now, q.Number, &budget, func(id []byte) bool { return b.changed(q, id) })
 	}
 	for d := range 2 {
 		prefix := record.AppendDelayedPrefix(nil, q.Number, record.Domain(d))
@@ -301,11 +235,11 @@ func (b *Batch) changed(q *queue, id []byte) bool {
 
 // oldestReady returns how many ns ago the oldest ready job of a queue was due, 0 if it has
 // none, but for those to skip. The ready index is by priority first, so each priority is
-// looked at once, and counted off looks while there are any left.
-func oldestReady(store Store, now Now, queue uint32, looks *int, skip func(id []byte) bool) (oldest int64) {
+// looked at once, and counted off the budget while there is any left.
+func oldestReady(store Store, now Now, queue uint32, budget *int, skip func(id []byte) bool) (oldest int64) {
 	prefix := record.AppendReadyPrefix(nil, queue)
 	hi := record.PrefixEnd(prefix)
-	for lo := prefix; lo != nil && *looks > 0; *looks-- {
+	for lo := prefix; lo != nil && *budget > 0; *budget-- {
 		from := lo
 		lo = nil
 		store.Scan(from, hi, func(key, id []byte) bool {

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"dqd/commands"
@@ -19,6 +20,19 @@ func (s mapStore) Get(key []byte) ([]byte, bool) {
 }
 
 func (s mapStore) Scan(lo, hi []byte, fn func(key, value []byte) bool) { s.Store.Scan(lo, hi, fn) }
+
+func parse(t *testing.T, words ...string) commands.Request {
+	t.Helper()
+	var args [][]byte
+	for _, a := range words {
+		args = append(args, []byte(a))
+	}
+	_, request, err := commands.Parse(args, commands.DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request
+}
 
 // Jobs stay in memory when their batch is over, large bodies do not: neither one that
 // was added nor one that was read for a pop (I15).
@@ -40,17 +54,6 @@ func TestLargeBodiesAreLetGo(t *testing.T) {
 		}
 		return n
 	}
-	parse := func(words ...string) commands.Request {
-		var args [][]byte
-		for _, a := range words {
-			args = append(args, []byte(a))
-		}
-		_, request, err := commands.Parse(args, commands.DefaultLimits())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return request
-	}
 	for _, step := range []struct {
 		line []string
 		held int // while the batch is on its way
@@ -61,7 +64,7 @@ func TestLargeBodiesAreLetGo(t *testing.T) {
 	} {
 		now.Progress++
 		b := m.NewBatch(now, DefaultLimits())
-		if reply, again := b.Evaluate(parse(step.line...)); again || reply == nil {
+		if reply, again := b.Evaluate(parse(t, step.line...)); again || reply == nil {
 			t.Fatal(step.line[0], reply, again)
 		}
 		if n := held(); n != step.held {
@@ -83,10 +86,10 @@ func TestLargeBodiesAreLetGo(t *testing.T) {
 
 	// A second entry takes the job while the first is on its way.
 	first := m.NewBatch(now, DefaultLimits())
-	first.Evaluate(parse("DQADD", "q", "b", string(make([]byte, 1<<20))))
+	first.Evaluate(parse(t, "DQADD", "q", "b", string(make([]byte, 1<<20))))
 	first.Seal(0)
 	second := m.NewBatch(now, DefaultLimits())
-	second.Evaluate(parse("DQPOP", "q", "NOACK"))
+	second.Evaluate(parse(t, "DQPOP", "q", "NOACK"))
 	second.Seal(0)
 	if held() == 0 {
 		t.Error("no body is held on its way: the test does not see them")
@@ -96,5 +99,29 @@ func TestLargeBodiesAreLetGo(t *testing.T) {
 	m.NewBatch(now, DefaultLimits())
 	if n := held(); n != 0 {
 		t.Errorf("after two entries in flight %d large bodies stay in memory", n)
+	}
+}
+
+// What becomes live while a filter of known ids is filled is in it, at no more memory
+// than the filter's.
+func TestKnownWhileFilled(t *testing.T) {
+	m := NewMemory(mapStore{effecttest.Store{}}, record.Applied{NextToken: 1, NextSeq: 1, NextQueue: 1}, &Census{})
+	now := Now{Progress: 1.8e18}
+	filled := m.RenewKnown()
+	if filled == nil || m.RenewKnown() != nil {
+		t.Fatal("one filter is filled at a time")
+	}
+	b := m.NewBatch(now, DefaultLimits())
+	b.Evaluate(parse(t, "DQADD", "q", "meanwhile", "x"))
+	q := b.queueNamed([]byte("q"))
+	m.UseKnown(filled)
+	if b.find(q, []byte("meanwhile")) == nil {
+		t.Error("a job that became live meanwhile is not known")
+	}
+	for i := range 100 {
+		b.Evaluate(parse(t, "DQGET", "q", "nobody"+strconv.Itoa(i)))
+	}
+	if n := len(m.jobs.young); n > 5 {
+		t.Errorf("%d ids were looked up in the store: the filter is not used", n)
 	}
 }

@@ -121,7 +121,7 @@ func (b *Batch) checkPop(r *commands.Pop) commands.Error {
 		limit = q.set.LeaseMax
 	}
 	if r.Lease > limit {
-		return commands.Error(fmt.Sprintf("BADTIME LEASE %d ms is longer than the queue's lease-max of %d ms", commands.MsUp(r.Lease), commands.MsUp(limit)))
+		return commands.Error(fmt.Sprintf("BADTIME LEASE %d ms is longer than the queue's lease-max of %d ms: ask for less, or raise it with DQCONFIG SET", commands.MsUp(r.Lease), commands.MsUp(limit)))
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 
 	"dqd/commands"
 	"dqd/persist/record"
@@ -64,6 +65,8 @@ func DryPurge(store Store, now Now, limit Limits, r *commands.Purge) commands.Re
 // dueRange has the due times from one to the other, wall ns, both included.
 type dueRange struct{ from, to int64 }
 
+var anyDue = dueRange{0, math.MaxInt64}
+
 func (d dueRange) holds(due int64) bool { return d.from <= due && due <= d.to }
 
 func (b *Batch) between(r *commands.Purge) (d dueRange) {
@@ -86,14 +89,7 @@ func (b *Batch) findPurged(q *queue, states *commands.StateSet, due dueRange, yi
 		})
 	}
 	if states[record.Delayed] && more {
-		b.scanDelayed(q, func(key, id []byte) bool {
-			_, at, _, seq, _ := record.ParseDelayedKey(key)
-			shown := b.now.shown(at)
-			if shown > due.to {
-				return false
-			}
-			return !due.holds(shown) || take(liveHint(id, seq))
-		})
+		b.scanDelayed(q, due, func(s *spot) bool { return take(liveHint(s.id, s.seq)) })
 	}
 	if states[record.Leased] && more {
 		b.scanLeased(q, func(j *job) bool {
@@ -154,7 +150,7 @@ func (b *Batch) drop(r *commands.Drop) (*Bulk, commands.Reply) {
 func (b *Batch) remove(q *queue) {
 	b.touch(q)
 	b.totals.Subtract(&q.Queue)
-	b.number--
+	b.queueCount--
 	q.own = record.Own{} // which bind the defaults no more
 	q.gone = true
 	b.gone = append(b.gone, q)

@@ -20,9 +20,9 @@ type Snapshot interface {
 type rangeReader struct {
 	*Batch
 	q        *queue
-	store    Snapshot
 	from, to int64 // wall ns, both included
-	rev      bool
+	// back reads from the end, in reverse order; nil = it reads from the beginning.
+	back func(lo, hi []byte, fn func(key, value []byte) bool)
 }
 
 // Range evaluates DQRANGE. Like Peek it may read a lot, and runs beside the batches.
@@ -33,7 +33,10 @@ func Range(store Snapshot, now Now, limit Limits, r *commands.Range) commands.Re
 	if q == nil {
 		return out
 	}
-	rr := &rangeReader{Batch: b, q: q, store: store, rev: r.Rev}
+	rr := &rangeReader{Batch: b, q: q}
+	if r.Rev {
+		rr.back = store.ScanBack
+	}
 	rr.from, rr.to = commands.Between(r.Min, r.Max, now.Wall())
 	skip, room := r.Offset, limit.ReplyMax
 	rr.jobs(r.State, r.Offset, r.Count, func(s *spot) bool {
@@ -59,12 +62,26 @@ func (r *rangeReader) at(state record.State, s *spot) *job {
 	if state == record.Dead {
 		return r.deadSpot(r.q, s)
 	}
-	j := r.find(r.q, s.id)
+	return r.indexed(r.q, s.id)
+}
+
+// indexed returns the live job that an index names.
+func (b *Batch) indexed(q *queue, id []byte) *job {
+	j := b.find(q, id)
 	if j == nil {
-		corrupt(fmt.Errorf("an index of queue %d has id %x, which is no job", r.q.Number, s.id))
+		corrupt(fmt.Errorf("an index of queue %d has id %x, which is no job", q.Number, id))
 	}
 	return j
 }
+
+// scanDelayed yields the queue's delayed jobs with a due in the range, in its order.
+func (b *Batch) scanDelayed(q *queue, due dueRange, yield func(*spot) bool) {
+	r := &rangeReader{Batch: b, q: q, from: due.from, to: due.to}
+	r.jobs(record.Delayed, 0, delayedPage, yield)
+}
+
+// delayedPage is how many delayed jobs scanDelayed reads at a time.
+const delayedPage = 512
 
 // jobs yields the jobs of a state (0 = delayed and ready) in the order of their due
 // times. Whoever calls it wants to skip some and then see so many.
@@ -106,7 +123,7 @@ const (
 )
 
 func (r *rangeReader) order(a, b *spot) int {
-	if r.rev {
+	if r.back != nil {
 		return byDue(b, a)
 	}
 	return byDue(a, b)
@@ -137,7 +154,7 @@ func (r *rangeReader) parts(state record.State) (parts []*part) {
 		for lo := prefix; lo != nil; {
 			from := lo
 			lo = nil
-			r.store.Scan(from, hi, func(key, _ []byte) bool {
+			r.Store.Scan(from, hi, func(key, _ []byte) bool {
 				_, pri, _, _, ok := record.ParseReadyKey(key)
 				if !ok {
 					corrupt(fmt.Errorf("ready key %x does not parse", key))
@@ -209,13 +226,13 @@ func (p *part) fill(r *rangeReader, n int) {
 	lo, hi := p.lo, p.hi
 	p.lo = nil
 	p.page = nil
-	read := r.store.Scan
-	if r.rev {
-		read = r.store.ScanBack
+	read := r.Store.Scan
+	if r.back != nil {
+		read = r.back
 	}
 	read(lo, hi, func(key, id []byte) bool {
 		if len(p.page) == n {
-			if p.lo, p.hi = bytes.Clone(key), hi; r.rev {
+			if p.lo, p.hi = bytes.Clone(key), hi; r.back != nil {
 				p.lo, p.hi = lo, append(bytes.Clone(key), 0)
 			}
 			return false
@@ -276,7 +293,7 @@ func CountRange(store Snapshot, now Now, limit Limits, c *commands.Count) comman
 	if q == nil {
 		return commands.Int(0)
 	}
-	r := &rangeReader{Batch: b, q: q, store: store}
+	r := &rangeReader{Batch: b, q: q}
 	r.from, r.to = commands.Between(c.Min, c.Max, now.Wall())
 	switch c.State {
 	case record.Delayed:
@@ -315,7 +332,7 @@ func (r *rangeReader) count(state record.State, all int64) (n int64) {
 	}
 	for _, p := range parts {
 		if p.lo != nil {
-			r.store.Scan(p.lo, p.hi, func(_, _ []byte) bool {
+			r.Store.Scan(p.lo, p.hi, func(_, _ []byte) bool {
 				n++
 				return true
 			})
@@ -330,7 +347,7 @@ func (p *part) outside(r *rangeReader) (found bool) {
 		if bytes.Equal(lo, hi) {
 			return
 		}
-		r.store.Scan(lo, hi, func(_, _ []byte) bool {
+		r.Store.Scan(lo, hi, func(_, _ []byte) bool {
 			found = true
 			return false
 		})

@@ -185,7 +185,12 @@ func (b *Batch) reschedule(r *commands.Reschedule) commands.Reply {
 	case !b.compare(r.Compare, due, j.is.Due):
 		return commands.NotMet
 	case j.is.Expire.Ns != 0 && j.is.TTL == 0 && b.now.shown(j.is.Expire) <= b.now.shown(due):
-		return commands.Error(fmt.Sprintf("BADTIME the job expires at %d ms, which is not after the new due time %d ms", commands.MsUp(b.now.shown(j.is.Expire)), commands.MsUp(b.now.shown(due))))
+		return commands.Error(fmt.Sprintf("BADTIME the job expires at %d ms, which is not after the new due time %d ms: give an earlier one", commands.MsUp(b.now.shown(j.is.Expire)), commands.MsUp(b.now.shown(due))))
+	}
+	if r.HasPayload && len(r.Payload) > int(j.is.PayloadSize) {
+		if err := b.limit.refuse(); err != "" {
+			return err
+		}
 	}
 	rec := j.edit()
 	rec.Due = due

@@ -121,17 +121,17 @@ func (b *Batch) Survey() *Survey {
 	return s
 }
 
-// surveyLooks bounds the look-ups of one AddAges: one per queue with ready jobs, and
+// surveyBudget bounds the look-ups of one AddAges: one per queue with ready jobs, and
 // one more per priority that they have.
-const surveyLooks = 1 << 14
+const surveyBudget = 1 << 14
 
 // AddAges looks up the oldest ready jobs, the largest queues first, in a store of its own,
 // usually a snapshot.
 func (s *Survey) AddAges(store Store) {
-	looks := surveyLooks
+	budget := surveyBudget
 	for i := range s.Queues {
-		if q := &s.Queues[i]; q.Ready > 0 && looks > 0 {
-			q.OldestReady = oldestReady(store, s.Now, q.Number, &looks, nil)
+		if q := &s.Queues[i]; q.Ready > 0 && budget > 0 {
+			q.OldestReady = oldestReady(store, s.Now, q.Number, &budget, nil)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (b *Batch) Transaction(t *commands.Transaction, one func(commands.Request) 
 type undo struct {
 	applied                       record.Applied
 	totals                        record.Queue
-	number, sweepAt               int64
+	queueCount, sweepAt           int64
 	bytes, effects, replied       int
 	touched, queued, idems        int
 	want, large, deliveries, runs int
@@ -101,9 +101,9 @@ type (
 
 // begin makes all that changes from now on be kept, for rollBack.
 func (b *Batch) begin() {
-	b.begins++
+	b.transactions++
 	b.undo = &undo{
-		applied: b.Applied, totals: b.totals, number: b.number, sweepAt: b.sweepAt,
+		applied: b.Applied, totals: b.totals, queueCount: b.queueCount, sweepAt: b.sweepAt,
 		bytes: b.bytes, effects: b.effects.Size(), replied: b.Replied,
 		touched: len(b.touched), queued: len(b.queued), idems: len(b.idems),
 		want: len(b.want), large: len(b.large),
@@ -120,11 +120,11 @@ func (b *Batch) keepJob(j *job) {
 
 // keepQueue must be called before a queue is changed; touch does.
 func (b *Batch) keepQueue(q *queue) {
-	if b.undo == nil || q.kept == b.begins {
+	if b.undo == nil || q.kept == b.transactions {
 		return
 	}
 	b.undo.queues = append(b.undo.queues, keptQueue{q, *q})
-	q.kept = b.begins
+	q.kept = b.transactions
 }
 
 // keepPlace must be called before another job is put under a live job's key.
@@ -202,7 +202,7 @@ func (b *Batch) rollBack() {
 			b.Holders.Add(l)
 		}
 	}
-	b.Applied, b.totals, b.number, b.sweepAt = u.applied, u.totals, u.number, u.sweepAt
+	b.Applied, b.totals, b.queueCount, b.sweepAt = u.applied, u.totals, u.queueCount, u.sweepAt
 	b.bytes, b.Replied = u.bytes, u.replied
 	b.effects.Cut(u.effects)
 	b.touched, b.queued, b.idems = cut(b.touched, u.touched), cut(b.queued, u.queued), cut(b.idems, u.idems)
