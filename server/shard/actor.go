@@ -346,9 +346,7 @@ func (s *Shard) wakeDue(b *evaluate.Batch, w *dispatch.Window, now int64) (more 
 	until := s.opt.Clock.Mono() + stepTime
 	for n := 0; n < batchWakes && s.opt.Clock.Mono() <= until; n += stepJobs {
 		s.hints = w.Take(now, stepJobs, s.hints[:0])
-		for _, h := range s.hints {
-			b.Wake(h)
-		}
+		b.WakeAll(s.hints)
 		if len(s.hints) < stepJobs {
 			return false
 		}

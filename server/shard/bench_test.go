@@ -25,6 +25,14 @@ func (s mustStore) Get(k []byte) ([]byte, bool) {
 	return v, ok
 }
 
+func (s mustStore) GetAll(keys [][]byte) [][]byte {
+	values := make([][]byte, len(keys))
+	for i, key := range keys {
+		values[i], _ = s.Get(key)
+	}
+	return values
+}
+
 func (s mustStore) Scan(lo, hi []byte, fn func(k, v []byte) bool) {
 	if err := s.r.Scan(lo, hi, fn); err != nil {
 		panic(err)

@@ -2,6 +2,9 @@ package shard
 
 import (
 	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"dqd/persist"
 	"dqd/persist/record"
@@ -21,6 +24,36 @@ func (s store) Get(key []byte) ([]byte, bool) {
 		s.fatal(err)
 	}
 	return v, ok
+}
+
+// getShare is how many reads are worth a goroutine.
+const getShare = 16
+
+// GetAll reads on all cores: what is not in memory is checked and unpacked, which the
+// actor would have to wait for key by key.
+func (s store) GetAll(keys [][]byte) [][]byte {
+	values := make([][]byte, len(keys))
+	var (
+		next    atomic.Int64
+		readers sync.WaitGroup
+	)
+	read := func() {
+		for {
+			to := int(next.Add(getShare))
+			for i := to - getShare; i < min(to, len(keys)); i++ {
+				values[i], _ = s.Get(keys[i])
+			}
+			if to >= len(keys) {
+				return
+			}
+		}
+	}
+	for range min(runtime.NumCPU(), (len(keys)+getShare-1)/getShare) - 1 {
+		readers.Go(read)
+	}
+	read()
+	readers.Wait()
+	return values
 }
 
 func (s store) Scan(lo, hi []byte, fn func(key, value []byte) bool) {

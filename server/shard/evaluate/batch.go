@@ -15,6 +15,9 @@ import (
 type Store interface {
 	// Get returns a key's value, which the caller may keep.
 	Get(key []byte) (value []byte, ok bool)
+	// GetAll returns the values of many keys, nil where there is none. It may be faster
+	// than as many Gets.
+	GetAll(keys [][]byte) (values [][]byte)
 	// Scan calls fn for the keys in [lo, hi) in order until it returns false.
 	// Keys and values are valid during the call only.
 	Scan(lo, hi []byte, fn func(key, value []byte) bool)
@@ -272,9 +275,7 @@ func (b *Batch) find(q *queue, id []byte) *job {
 		j = &job{key: string(key)}
 		b.jobs.put(j)
 		if v, ok := b.Store.Get(b.key); ok {
-			rec, err := record.DecodeJob(q.Number, bytes.Clone(id), v)
-			corrupt(err)
-			j.is = rec
+			j.read(q, id, v)
 		}
 	}
 	j.q = q
@@ -282,6 +283,52 @@ func (b *Batch) find(q *queue, id []byte) *job {
 		return nil
 	}
 	return j
+}
+
+// read takes the record that the store has of the job.
+func (j *job) read(q *queue, id, value []byte) {
+	rec, err := record.DecodeJob(q.Number, bytes.Clone(id), value)
+	corrupt(err)
+	j.is = rec
+}
+
+// aheadLeast is how many jobs are worth being read together.
+const aheadLeast = 16
+
+// findAhead reads together, of n jobs, those that find would read one by one. A nil
+// queue stands for no job.
+func (b *Batch) findAhead(n int, at func(i int) (q *queue, id []byte)) {
+	if n < aheadLeast {
+		return
+	}
+	type read struct {
+		j  *job
+		q  *queue
+		id []byte
+	}
+	var (
+		keys  [][]byte
+		reads []read
+	)
+	for i := range n {
+		q, id := at(i)
+		if q == nil {
+			continue
+		}
+		b.key = record.AppendJobKey(b.key[:0], q.Number, id)
+		if b.unknown(b.key[1:]) || b.jobs.get(b.key[1:]) != nil {
+			continue
+		}
+		j := &job{key: string(b.key[1:])}
+		b.jobs.put(j)
+		keys, reads = append(keys, bytes.Clone(b.key)), append(reads, read{j, q, id})
+	}
+	b.bytes += findCost * len(keys)
+	for i, v := range b.Store.GetAll(keys) {
+		if r := &reads[i]; v != nil {
+			r.j.read(r.q, r.id, v)
+		}
+	}
 }
 
 // findDead returns the newest dead job with the id, or nil.

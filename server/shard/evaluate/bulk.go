@@ -67,6 +67,14 @@ func (b *Batch) Take(w *Bulk, found []dispatch.Hint, room int) (rest []dispatch.
 		w.left = 0
 	}
 	begin := b.Size()
+	if w.left > 0 {
+		b.findAhead(len(found), func(i int) (*queue, []byte) {
+			if found[i].Dead {
+				return nil, nil
+			}
+			return q, []byte(found[i].ID)
+		})
+	}
 	for n := range found {
 		switch {
 		case w.left <= 0:

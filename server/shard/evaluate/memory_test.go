@@ -19,6 +19,14 @@ func (s mapStore) Get(key []byte) ([]byte, bool) {
 	return v, ok
 }
 
+func (s mapStore) GetAll(keys [][]byte) [][]byte {
+	values := make([][]byte, len(keys))
+	for i, key := range keys {
+		values[i], _ = s.Get(key)
+	}
+	return values
+}
+
 func (s mapStore) Scan(lo, hi []byte, fn func(key, value []byte) bool) { s.Store.Scan(lo, hi, fn) }
 
 func parse(t *testing.T, words ...string) commands.Request {

@@ -32,6 +32,7 @@ func (b *Batch) byToken(q *queue, t *commands.JobToken) (*job, commands.Code) {
 // ack evaluates DQACK and DQMACK.
 func (b *Batch) ack(r *commands.Ack) commands.Reply {
 	q := b.queueNamed(r.Queue)
+	b.findAhead(len(r.Jobs), func(i int) (*queue, []byte) { return q, r.Jobs[i].ID })
 	return codesOrCount(r.Codes, len(r.Jobs), func(i int) commands.Code {
 		j, code := b.byToken(q, &r.Jobs[i])
 		if code != commands.Done {
@@ -113,6 +114,7 @@ func reason(text []byte) []byte {
 // extend evaluates DQEXTEND and DQMEXTEND.
 func (b *Batch) extend(r *commands.Extend) commands.Reply {
 	q := b.queueNamed(r.Queue)
+	b.findAhead(len(r.Jobs), func(i int) (*queue, []byte) { return q, r.Jobs[i].ID })
 	code := func(i int) commands.Code {
 		j, code := b.byToken(q, &r.Jobs[i])
 		switch {
@@ -141,6 +143,7 @@ func (b *Batch) extend(r *commands.Extend) commands.Reply {
 // cancel evaluates DQCANCEL and DQMCANCEL.
 func (b *Batch) cancel(r *commands.Cancel) commands.Reply {
 	q := b.queueNamed(r.Queue)
+	b.findAhead(len(r.IDs), func(i int) (*queue, []byte) { return q, r.IDs[i] })
 	return codesOrCount(r.Codes, len(r.IDs), func(i int) commands.Code {
 		if q == nil {
 			return commands.NoSuchJob

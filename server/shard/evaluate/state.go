@@ -176,9 +176,22 @@ func (b *Batch) usedUp(j *job, rec *record.Job) bool {
 	return limit > 0 && int64(rec.Attempt) >= int64(limit)
 }
 
-// Wake looks at a job whose wake-up has come. A hint that the job's record does
+// WakeAll looks at jobs whose wake-ups have come.
+func (b *Batch) WakeAll(hints []dispatch.Hint) {
+	b.findAhead(len(hints), func(i int) (*queue, []byte) {
+		if hints[i].Dead {
+			return nil, nil
+		}
+		return b.queueNumbered(hints[i].Queue), []byte(hints[i].ID)
+	})
+	for _, h := range hints {
+		b.wake(h)
+	}
+}
+
+// wake looks at a job whose wake-up has come. A hint that the job's record does
 // not confirm is from before a change, and dropped.
-func (b *Batch) Wake(h dispatch.Hint) {
+func (b *Batch) wake(h dispatch.Hint) {
 	q := b.queueNumbered(h.Queue)
 	if q == nil {
 		return

@@ -55,6 +55,7 @@ func TestLargestShrink(t *testing.T) {
 type nothing struct{}
 
 func (nothing) Get([]byte) ([]byte, bool)                        { return nil, false }
+func (nothing) GetAll(keys [][]byte) [][]byte                    { return make([][]byte, len(keys)) }
 func (nothing) Scan(_, _ []byte, _ func(key, value []byte) bool) {}
 
 // What is listed is the queue that the memory goes on with, also when it forgets the
