@@ -4,18 +4,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
-
 	"dqd/persist"
+	"dqd/persist/disktest"
 	"dqd/persist/record"
 	"dqd/raftfsm/effect"
 	"dqd/raftfsm/effect/effecttest"
@@ -35,12 +31,10 @@ type ledger struct {
 	acked  atomic.Int64
 }
 
-// crash is the disk after a power loss, and what had been acknowledged before it.
+// crash is the disk after a power loss, and how many entries had been acknowledged before it.
 type crash struct {
-	fs      *vfs.MemFS
-	acked   int64
-	percent int
-	op      string
+	disktest.Cut
+	acked int64
 }
 
 // crashRun drives a node and cuts the power after file-system operations.
@@ -56,36 +50,20 @@ type crashRun struct {
 
 // run returns the violations that it found.
 func (c *crashRun) run(t *testing.T) (violations []string) {
-	mem := persist.CrashFS()
 	l := &ledger{byHash: map[uint64]int{0: 0}}
 	crashes := make(chan crash, 4)
 	var stopped atomic.Bool
-	var mu sync.Mutex // guards rng: operations come from several goroutines
-	rng := rand.New(rand.NewPCG(c.seed, 2))
-
-	hook := errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || stopped.Load() {
-			return nil
-		}
-		for _, percent := range []int{0, 50, 100} {
-			mu.Lock()
-			skip, seed := rng.IntN(c.every) > 0, rng.Uint64()
-			mu.Unlock()
-			if skip {
-				continue
-			}
+	disk := disktest.New()
+	if c.disk != nil {
+		disk = disk.Over(c.disk)
+	}
+	o := smallOptions(disk.Cuts(c.seed, c.every, func(cut func() disktest.Cut) {
+		if !stopped.Load() {
 			// First the ledger, then the disk: what is acknowledged in between is not asked for.
 			acked := l.acked.Load()
-			fs := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(seed, 3))})
-			crashes <- crash{fs, acked, percent, fmt.Sprintf("%v %s", op.Kind, op.Path)}
+			crashes <- crash{cut(), acked}
 		}
-		return nil
-	})
-	var disk persist.FS = reusingFS{mem}
-	if c.disk != nil {
-		disk = c.disk(disk)
-	}
-	o := smallOptions(errorfs.Wrap(disk, hook))
+	}))
 	if c.change != nil {
 		c.change(&o)
 	}
@@ -169,9 +147,9 @@ func refreshed(entry []byte, h effect.Header) []byte {
 
 // check opens what a crash left, inside a bubble, and compares it with the ledger.
 func (c *crashRun) check(t *testing.T, l *ledger, cr crash) (violation string) {
-	at := fmt.Sprintf("power loss before %s, %d %% of unsynced data kept, %d acknowledged", cr.op, cr.percent, cr.acked)
+	at := fmt.Sprintf("power loss before %s, %d %% of unsynced data kept, %d acknowledged", cr.Op, cr.Percent, cr.acked)
 	synctest.Test(t, func(t *testing.T) {
-		o := smallOptions(cr.fs)
+		o := smallOptions(cr.FS)
 		o.SnapshotEntries = 1 << 30
 		var fatal error
 		o.Fatal = func(err error) { fatal = err }
@@ -245,30 +223,12 @@ func TestCrashWhileWarmingUp(t *testing.T) {
 		// The warm-up makes many operations, and their crash points are dear.
 		seed: seedOf(t), steps: 60, every: 6 * *crashEvery, enough: 5,
 		change: func(o *Options) { o.NoWarmUp, o.LogMemTable = false, 512<<10 },
-		disk:   func(fs persist.FS) persist.FS { return roomyFS{fs} },
+		disk:   func(fs persist.FS) persist.FS { return disktest.Roomy{FS: fs} },
 	}
 	for _, v := range c.run(t) {
 		t.Error(v)
 	}
 	t.Logf("%d crash points", c.points)
-}
-
-// reusingFS takes a file into use again in two steps. MemFS does it in one, during
-// which it takes the lock that CrashClone waits for twice, and then both wait for ever.
-type reusingFS struct{ *vfs.MemFS }
-
-func (f reusingFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if err := f.Rename(from, to); err != nil {
-		return nil, err
-	}
-	return f.OpenReadWrite(to, c)
-}
-
-// roomyFS has room for the warm-up, which memory says nothing about.
-type roomyFS struct{ persist.FS }
-
-func (roomyFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
-	return vfs.DiskUsage{AvailBytes: 1 << 40, TotalBytes: 1 << 40}, nil
 }
 
 // The crash test sees what it must see: each of these faults is found.
@@ -278,7 +238,7 @@ func TestCrashSeesFaults(t *testing.T) {
 		change func(*Options)
 		disk   func(persist.FS) persist.FS
 	}{
-		{"the log is not synced", nil, func(fs persist.FS) persist.FS { return noSync{fs, new(atomic.Bool)} }},
+		{"the log is not synced", nil, func(fs persist.FS) persist.FS { return disktest.NoSync(fs, formatName) }},
 		{"the fence is gone", func(o *Options) {
 			o.apply = func(txn effect.Txn, last record.Applied, shard uint32, index, term uint64, entry []byte) (record.Applied, bool, error) {
 				if e, err := effect.Decode(entry); err == nil {
@@ -305,54 +265,3 @@ func TestCrashSeesFaults(t *testing.T) {
 		})
 	}
 }
-
-// noSync forgets to sync the log's write-ahead files, once the folder is made.
-type noSync struct {
-	persist.FS
-	on *atomic.Bool
-}
-
-func (n noSync) Rename(from, to string) error {
-	if strings.HasSuffix(to, formatName) {
-		n.on.Store(true)
-	}
-	return n.FS.Rename(from, to)
-}
-
-func (n noSync) wrap(name string, f vfs.File, err error) (vfs.File, error) {
-	if err == nil && strings.HasSuffix(name, ".log") {
-		return noSyncFile{f, n.on}, nil
-	}
-	return f, err
-}
-
-func (n noSync) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	f, err := n.FS.Create(name, c)
-	return n.wrap(name, f, err)
-}
-
-func (n noSync) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	f, err := n.FS.ReuseForWrite(from, to, c)
-	return n.wrap(to, f, err)
-}
-
-type noSyncFile struct {
-	vfs.File
-	on *atomic.Bool
-}
-
-func (f noSyncFile) Sync() error {
-	if f.on.Load() {
-		return nil
-	}
-	return f.File.Sync()
-}
-
-func (f noSyncFile) SyncData() error {
-	if f.on.Load() {
-		return nil
-	}
-	return f.File.SyncData()
-}
-
-func (f noSyncFile) SyncTo(int64) (bool, error) { return false, nil }

@@ -5,16 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
-
-	"dqd/persist"
+	"dqd/persist/disktest"
 	"dqd/persist/record"
 	"dqd/raftfsm/effect"
 	"dqd/raftfsm/effect/effecttest"
@@ -28,76 +24,47 @@ const patience = 20 * time.Second
 // faultRun drives a node through two lives, in which the k-th file-system
 // operation fails, or all from it on, until the process would have ended.
 type faultRun struct {
+	disktest.Fault
 	seed  uint64
 	steps int
-	k     int // 0 = none fails
-	ever  bool
-	err   error
-	hits  func(op errorfs.Op) bool // which operations are counted
 
-	ops    int // counted
 	ledger *ledger
+	disk   *disktest.Disk
 	died   chan struct{} // closed when the process has ended
-
-	mu     sync.Mutex // guards what follows, and ops
-	failed string     // the first operation that failed
-	dead   bool       // the process has ended
-	left   crash      // what it left
-	mem    *vfs.MemFS
-}
-
-// inject lets an operation fail. Once the process would have ended nothing that it
-// does counts any more, and the disk heals: Pebble would try again for ever.
-func (f *faultRun) inject(op errorfs.Op) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dead || !f.hits(op) {
-		return nil
-	}
-	f.ops++
-	if f.k == 0 || f.ops < f.k || f.ops > f.k && !f.ever {
-		return nil
-	}
-	if f.failed == "" {
-		f.failed = fmt.Sprintf("%v %s", op.Kind, op.Path)
-	}
-	return f.err
+	left   crash         // what it left
 }
 
 // ends notes that the process has ended, and what the disk has then: all that was
 // synced, and some of the rest, as after a power loss.
 func (f *faultRun) ends(why string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dead {
+	if !f.Heal() {
 		return
 	}
-	f.dead = true
+	percent := []int{0, 50, 100}[(f.seed+uint64(f.K))%3]
+	failed, _ := f.Failed()
+	acked := f.ledger.acked.Load()
+	f.left = crash{f.disk.Cut(percent, f.seed+uint64(f.K), fmt.Sprintf("%s (%s)", failed, why)), acked}
 	close(f.died)
-	rng := rand.New(rand.NewPCG(f.seed, uint64(f.k)))
-	percent := []int{0, 50, 100}[rng.IntN(3)]
-	f.left = crash{
-		fs:    f.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng}),
-		acked: f.ledger.acked.Load(), percent: percent, op: fmt.Sprintf("%s (%s)", f.failed, why),
-	}
 }
 
 // run returns how the fault was not survived, "" if it was.
 func (f *faultRun) run(t *testing.T) (violation string) {
-	f.mem = persist.CrashFS()
+	f.disk = disktest.New()
 	f.ledger = &ledger{byHash: map[uint64]int{0: 0}}
 	f.died = make(chan struct{})
 	// Not in a bubble: a store that cannot be opened leaves a goroutine behind.
 	if violation = f.drive(t); violation == "" {
 		f.ends("the end")
+		<-f.died
 		violation = (&crashRun{}).check(t, f.ledger, f.left)
 	}
 	if violation != "" {
 		mode := "once"
-		if f.ever {
+		failed, _ := f.Failed()
+		if f.Ever {
 			mode = "from then on"
 		}
-		violation = fmt.Sprintf("%v %s at operation %d, %s: %s", f.err, mode, f.k, f.failed, violation)
+		violation = fmt.Sprintf("%v %s at operation %d, %s: %s", f.Err, mode, f.K, failed, violation)
 	}
 	return violation
 }
@@ -108,7 +75,7 @@ func (f *faultRun) drive(t *testing.T) string {
 	var last record.Applied
 	digest, _ := effecttest.Digest(store)
 	l.digest = append(l.digest, digest)
-	o := smallOptions(errorfs.Wrap(reusingFS{f.mem}, errorfs.InjectorFunc(f.inject)))
+	o := smallOptions(f.On(f.disk))
 	o.Fatal = func(err error) {
 		f.ends(err.Error())
 		select {} // as in a process that ends, the caller does not go on
@@ -146,7 +113,7 @@ func (f *faultRun) drive(t *testing.T) string {
 			l.mu.Unlock()
 			err = f.before(func() error {
 				err := (&testNode{Node: n}).propose(entry)
-				if err == nil && !f.isDead() {
+				if err == nil && !f.Healed() {
 					l.acked.Add(1)
 				}
 				return err
@@ -162,7 +129,7 @@ func (f *faultRun) drive(t *testing.T) string {
 		if err := f.before(n.Close); err != nil {
 			f.ends(err.Error())
 		}
-		if f.isDead() {
+		if f.Healed() {
 			return ""
 		}
 	}
@@ -183,12 +150,6 @@ func (f *faultRun) before(do func() error) error {
 	}
 }
 
-func (f *faultRun) isDead() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.dead
-}
-
 // Every file-system operation fails, once and from then on: with EIO whatever it
 // is, and with a full disk if it writes. The node stops with a reason or goes on;
 // and on a healthy disk everything acknowledged is there, the state is one that
@@ -198,35 +159,28 @@ func (f *faultRun) isDead() bool {
 func TestFaultAtEveryOperation(t *testing.T) {
 	seed := seedOf(t)
 	rng := rand.New(rand.NewPCG(seed, 6))
-	anything := func(op errorfs.Op) bool { return op.Kind != errorfs.OpFileClose }
-	writes := func(op errorfs.Op) bool {
-		switch op.Kind {
-		case errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpCreate, errorfs.OpRename, errorfs.OpMkdirAll, errorfs.OpFilePreallocate:
-			return true
-		}
-		return false
-	}
 	for _, c := range []struct {
 		name string
 		err  error
-		hits func(op errorfs.Op) bool
+		hits func(op disktest.Op) bool
 		ever bool
 	}{
-		{"EIO once", syscall.EIO, anything, false},
-		{"EIO for ever", syscall.EIO, anything, true},
-		{"disk full once", syscall.ENOSPC, writes, false},
-		{"disk full for ever", syscall.ENOSPC, writes, true},
+		{"EIO once", syscall.EIO, disktest.Anything, false},
+		{"EIO for ever", syscall.EIO, disktest.Anything, true},
+		{"disk full once", syscall.ENOSPC, disktest.Needing, false},
+		{"disk full for ever", syscall.ENOSPC, disktest.Needing, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			one := func(k int) *faultRun {
-				return &faultRun{seed: seed, steps: 60, k: k, ever: c.ever, err: c.err, hits: c.hits}
+				return &faultRun{Fault: disktest.Fault{K: k, Ever: c.ever, Err: c.err, Hits: c.hits}, seed: seed, steps: 60}
 			}
 			whole := one(0)
-			if v := whole.run(t); v != "" || whole.failed != "" {
+			if v := whole.run(t); v != "" {
 				t.Fatalf("without a fault: %s", v)
 			}
+			_, ops := whole.Failed()
 			var ks []int
-			for k := 1 + rng.IntN(*faultEvery); k <= whole.ops; k += *faultEvery {
+			for k := 1 + rng.IntN(*faultEvery); k <= ops; k += *faultEvery {
 				ks = append(ks, k)
 			}
 			var stopped atomic.Int32
@@ -238,13 +192,13 @@ func TestFaultAtEveryOperation(t *testing.T) {
 						if v := f.run(t); v != "" {
 							t.Error(v)
 						}
-						if f.failed != "" && f.left.op != f.failed+" (the end)" {
+						if failed, _ := f.Failed(); failed != "" && f.left.Op != failed+" (the end)" {
 							stopped.Add(1)
 						}
 					})
 				}
 			})
-			t.Logf("%d of %d operations failed; the node stopped %d times", len(ks), whole.ops, stopped.Load())
+			t.Logf("%d of %d operations failed; the node stopped %d times", len(ks), ops, stopped.Load())
 			if len(ks) < 10 || stopped.Load() == 0 {
 				t.Error("too little was tried")
 			}

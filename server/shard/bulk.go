@@ -17,8 +17,8 @@ const (
 	maxBulks = 2
 	// bulkPage is how many jobs a reader hands over at a time.
 	bulkPage = 1024
-	// A slice has at most sliceJobs jobs, and about sliceBytes of effects and bodies read,
-	// and ends when stepTime has passed.
+	// A slice has at most sliceJobs jobs (Options.Slice), and about sliceBytes of effects
+	// and bodies read, and ends when stepTime has passed.
 	sliceJobs  = 128
 	sliceBytes = 256 << 10
 )
@@ -152,8 +152,8 @@ func (s *Shard) slice(b *evaluate.Batch, answer func(*Call, commands.Reply)) boo
 func (s *Shard) take(b *evaluate.Batch, w *bulk) {
 	full := b.Size() + sliceBytes
 	until := s.opt.Clock.Mono() + stepTime
-	for n := 0; n < sliceJobs && len(w.page) > 0 && !w.work.Full() && b.Size() < full && s.opt.Clock.Mono() <= until; n += stepJobs {
-		step := min(stepJobs, len(w.page))
+	for n := 0; n < s.opt.Slice && len(w.page) > 0 && !w.work.Full() && b.Size() < full && s.opt.Clock.Mono() <= until; n += stepJobs {
+		step := min(stepJobs, s.opt.Slice-n, len(w.page))
 		rest := b.Take(w.work, w.page[:step], full-b.Size())
 		w.page = w.page[step-len(rest):]
 	}

@@ -42,6 +42,8 @@ type Options struct {
 	// Early is how many bytes of waiting requests begin an entry while others are in
 	// flight; 0 = 8 KiB.
 	Early int64
+	// Slice is how many jobs a slice of a bulk command has at most; 0 = 128.
+	Slice int
 	// Fatal is called when the state cannot be read. It must not return.
 	Fatal  func(error)
 	Logger *slog.Logger
@@ -181,6 +183,9 @@ type Gauges struct {
 func New(opt Options) *Shard {
 	if opt.Early == 0 {
 		opt.Early = earlyBytes
+	}
+	if opt.Slice == 0 {
+		opt.Slice = sliceJobs
 	}
 	s := &Shard{
 		opt:    opt,

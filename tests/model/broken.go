@@ -86,6 +86,12 @@ func (s *own) Do(client int, args []string) (reply Reply, parked bool) {
 	return reply, parked
 }
 
+// Exec implements Transactor. The hooks do not see what is in it.
+func (s *own) Exec(client int, commands [][]string) Reply {
+	s.m.client = client
+	return s.m.Exec(s.m.nowNs, s.m.wallNs(), commands).Plain()
+}
+
 func (s *own) Drop(client int) { s.m.Drop(client) }
 
 func (s *own) AdvanceTo(progressNs int64) {

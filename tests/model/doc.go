@@ -16,8 +16,10 @@
 //	generator.go  random sequences, chosen by looking at the model's state
 //	words.go      how they spell times, options and names
 //	sends.go      their commands, and invalid.go those that must be refused
+//	scenes.go     commands in an order that rarely comes by chance
 //	run.go        Subject, Run, the shrinker
 //	walk.go       walks by cursor, with other commands between their parts
+//	tape.go       histories with several commands in flight, to compare what a crash left with
 //	broken.go     a model as a Subject, with faults put in to prove that Run sees them
 //
 // The package never shares code with the server: everything here is written from the contract alone, scans linearly, and prefers a plain loop to

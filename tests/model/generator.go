@@ -14,9 +14,11 @@ type Options struct {
 	NoPolicy             bool            // no DQCONFIG and DQPAUSE in between
 	Release              bool            // also on-disconnect release, for a Subject that keeps its connections
 	NoWallSteps          bool
-	NoInvalid            bool // no malformed commands
-	LateExpire           bool // also EXPIREATs that have passed already (R15)
-	ShrinkTries          int  // replays for the shrinker (600)
+	NoInvalid            bool             // no malformed commands
+	LateExpire           bool             // also EXPIREATs that have passed already (R15)
+	Near                 bool             // no advance of more than 31 s: for a Subject whose time is dear
+	Marked               func(points int) // called with each new point of a Tape
+	ShrinkTries          int              // replays for the shrinker (600)
 	Settings             *Settings
 }
 
@@ -77,6 +79,7 @@ type Generator struct {
 	made    []madeJob
 	madeIDs map[MadeRef]string // kept by whoever runs the ops
 	adds    []idemAdd          // IDEM adds that may be sent again
+	plan    []step             // of a scene that has begun
 	startNs int64
 }
 
@@ -160,6 +163,9 @@ func (g *Generator) choose(parked func(int) bool) Op {
 		return g.advance()
 	}
 	for {
+		if op, ok := g.scene(client); ok {
+			return op
+		}
 		switch n := g.rnd.IntN(100); {
 		case n < 28:
 			return g.advance()
@@ -205,7 +211,7 @@ func (g *Generator) advance() Op {
 	now := g.model.nowNs
 	to := now
 	wake, ok := g.model.NextWake()
-	ok = ok && wake-now < 2*hour // the end of dead-keep is too far: a store that ticks takes long to get there
+	ok = ok && wake-now < 2*hour && (!g.opt.Near || wake-now < 31*second) // the end of dead-keep is too far: a store that ticks takes long to get there
 	switch n := g.rnd.IntN(40); {
 	case n < 2:
 	case n < 6:
@@ -216,7 +222,7 @@ func (g *Generator) advance() Op {
 		to = wake - 1
 	case n < 37 || now-g.startNs > 20*day: // dead jobs are kept for 30 days
 		to += pick(g, 1000, 100_000, ms, 2*ms, 3*ms+7, 10*ms, 25*ms, 50*ms, 300*ms)
-	case n < 39:
+	case n < 39 || g.opt.Near:
 		to += pick(g, second, 5*second, 31*second)
 	default:
 		to += pick(g, 61*second, 2*hour, 13*hour)

@@ -75,10 +75,7 @@ func (m *Model) dqrequeue(args []string) Reply {
 	if all {
 		jobs = m.deadJobs(args[1])
 		n = int64(len(jobs))
-		sort.SliceStable(jobs, func(a, b int) bool { // READINGS 52
-			x, y := jobs[a].id, jobs[b].id
-			return len(x) < len(y) || len(x) == len(y) && x < y
-		})
+		sort.SliceStable(jobs, func(a, b int) bool { return idLess(jobs[a].id, jobs[b].id) }) // READINGS 75
 	}
 	for _, id := range ids {
 		if j := m.find(args[1], id); j != nil && j.state == "dead" {
@@ -98,10 +95,21 @@ func (m *Model) dqrequeue(args []string) Reply {
 		j.attempt, j.token, j.nacked = 0, 0, 0
 		j.reasonOpen = true
 		m.setDue(j, due)
-		done++
+		if done++; all && done == int64(m.atMost) {
+			break
+		}
 	}
 	return number(done)
 }
+
+// leasedJobs are the leased jobs of a queue, by id. Only where a bulk command stops half done may the order show.
+func (m *Model) leasedJobs(queue string) []*job {
+	jobs := m.inState(queue, "leased")
+	sort.SliceStable(jobs, func(a, b int) bool { return idLess(jobs[a].id, jobs[b].id) })
+	return jobs
+}
+
+func idLess(x, y string) bool { return len(x) < len(y) || len(x) == len(y) && x < y }
 
 func (m *Model) dqrelease(args []string) Reply {
 	switch {
@@ -113,11 +121,13 @@ func (m *Model) dqrelease(args []string) Reply {
 		return fail("BADID", "worker")
 	}
 	done := int64(0)
-	for _, j := range m.inState(args[1], "leased") {
+	for _, j := range m.leasedJobs(args[1]) {
 		if j.worker == args[3] {
 			j.leaseEnd = m.nowNs
 			m.endLease(j)
-			done++
+			if done++; done == int64(m.atMost) {
+				break
+			}
 		}
 	}
 	return number(done)
@@ -173,15 +183,15 @@ func (m *Model) dqpurge(args []string) Reply {
 		return states == nil && (state == "ready" || state == "delayed")
 	}
 	var jobs []*job
-	for _, some := range [][]*job{m.readyJobs(args[1]), m.delayedJobs(args[1]), m.inState(args[1], "leased"), m.deadJobs(args[1])} {
+	for _, some := range [][]*job{m.readyJobs(args[1]), m.delayedJobs(args[1]), m.leasedJobs(args[1]), m.deadJobs(args[1])} {
 		for _, j := range some {
 			if wanted(j.state) && m.between(j, low, high) && int64(len(jobs)) < limit {
 				jobs = append(jobs, j)
 			}
 		}
 	}
-	for _, j := range jobs {
-		if dry {
+	for i, j := range jobs {
+		if dry || m.atMost > 0 && i == m.atMost {
 			break
 		}
 		m.count(args[1]).purged++
@@ -212,6 +222,9 @@ func (m *Model) dqdrop(args []string) Reply {
 	}
 	if len(jobs) > 0 && len(args) == 2 {
 		return fail("NOTEMPTY", "it holds jobs")
+	}
+	if m.atMost > 0 { // until its end it purges
+		return m.dqpurge([]string{"DQPURGE", queue, "STATE", "ready", "STATE", "delayed", "STATE", "leased", "STATE", "dead"})
 	}
 	for _, j := range jobs {
 		m.remove(j)

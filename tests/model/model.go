@@ -85,6 +85,7 @@ type Model struct {
 	settings Settings
 	policy
 	client int // who sends the command that is run
+	atMost int // a bulk command takes so many jobs and does not end; 0 = all
 
 	nowNs    int64 // progress
 	offsetNs int64 // wall = progress + offset

@@ -259,6 +259,7 @@ func (r *runner) exec(subject Transactor, op Op) string {
 		m, s := r.words(op.Client, args)
 		forModel, forSubject = append(forModel, m), append(forSubject, s)
 	}
+	r.model.client = op.Client
 	want := r.model.Exec(r.model.nowNs, r.model.wallNs(), forModel)
 	if want.Kind == None {
 		return ""

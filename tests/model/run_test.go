@@ -64,7 +64,7 @@ func showArg(a Arg) string {
 
 // Each fault that a server could have is found within a few seeds: the comparer sees, and the generator reaches the state in which it shows.
 func TestFaultsAreFound(t *testing.T) {
-	const seeds = 80
+	const seeds = 40
 	for _, kind := range Faults() {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +110,7 @@ func TestReadingsMatter(t *testing.T) {
 			settings := DefaultSettings()
 			reflect.ValueOf(&settings.Readings).Elem().Field(i).SetBool(true)
 			other := func() Subject { return Own(New(settings)) }
-			for seed := uint64(1); seed <= seeds; seed++ {
+			for seed := uint64(1); seed <= seeds && !avoided[name]; seed++ {
 				if _, bad := Try(seed, *stepsFlag, Options{}, other); bad != nil {
 					t.Logf("seed %d, step %d: %s", seed, bad.Step, bad.Text)
 					return

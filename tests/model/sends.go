@@ -273,10 +273,10 @@ func (g *Generator) reschedule() []Arg {
 
 func (g *Generator) look() []Arg {
 	queue, id := g.target("delayed", "ready", "leased", "dead")
-	switch g.rnd.IntN(11) {
+	switch g.rnd.IntN(12) {
 	case 6, 7:
 		return g.dueRange(queue)
-	case 8:
+	case 8, 11:
 		args := texts("DQCOUNT", queue, g.bound(queue), g.bound(queue))
 		if g.one(2) {
 			args = append(args, texts("STATE", pick(g, "delayed", "ready", "LEASED", "dead"))...)

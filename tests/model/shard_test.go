@@ -9,6 +9,7 @@ import (
 
 	"dqd/commands"
 	"dqd/persist"
+	"dqd/persist/record"
 	"dqd/server/shard"
 	"dqd/server/shard/evaluate"
 	"dqd/server/shard/shardtest"
@@ -64,6 +65,7 @@ type subject struct {
 	clock   *clock
 	state   *persist.State
 	log     *shardtest.Log
+	applied func() record.Applied // of the log
 	shard   *shard.Shard
 	clients map[int]*shardtest.Client
 	arrived []model.Arrival
@@ -101,6 +103,7 @@ func newSubject(seed uint64) *subject {
 
 func (s *subject) start() {
 	s.log = shardtest.NewLog(s.state)
+	s.applied = s.log.Applied
 	s.shard = shard.New(shard.Options{
 		Log: s.log, State: s.state, Clock: s.clock, Logger: slog.New(slog.DiscardHandler),
 		Limits: s.limits, Early: s.early, ClockTrust: int64(24 * time.Hour),
@@ -123,7 +126,7 @@ func (s *subject) Close() {
 
 func (s *subject) Now() (progress, wall int64) {
 	p := startWall + s.clock.Mono() - 1 + s.ahead
-	return p, p + s.log.Applied().WallOffset
+	return p, p + s.applied().WallOffset
 }
 
 func (s *subject) Do(client int, args []string) (model.Reply, bool) {
@@ -190,7 +193,7 @@ func (s *subject) Restart(delta int64) {
 func (s *subject) write() (progress int64) {
 	s.Do(-1, []string{"DQADD", "own", "x", ""})
 	s.Do(-1, []string{"DQCANCEL", "own", "x"})
-	return s.log.Applied().Time
+	return s.applied().Time
 }
 
 func (s *subject) Drop(client int) {
@@ -202,6 +205,7 @@ func (s *subject) Drop(client int) {
 	s.clients[client].Replies()
 	delete(s.clients, client)
 	delete(s.parked, client)
+	s.collect(-1)
 }
 
 // collect takes the answers that parked pops got, but for the client that sends.
@@ -224,7 +228,7 @@ func (s *subject) Arrived() []model.Arrival {
 }
 
 func (s *subject) Recount() error {
-	if s.log.Applied().Index == 0 {
+	if s.applied().Index == 0 {
 		return nil // nothing was ever stored
 	}
 	return persist.Verify(s.state)

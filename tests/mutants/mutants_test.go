@@ -42,6 +42,9 @@ const (
 // seeds is how many random histories the model test may use to notice.
 var seeds = []string{"-shard.seeds", "12", "-shard.shrink", "1"}
 
+// crashes are the crash points of one history that may notice.
+var crashes = []string{"-crash.seed", "3", "-crash.every", "6"}
+
 var mutants = []mutant{
 	{
 		name:  "feed the watchdog although the shard stands still",
@@ -89,7 +92,7 @@ var mutants = []mutant{
 	{
 		name:  "keep the wall window when the clock goes back",
 		edits: []edit{{actor, "		m.WallWentBack(now)\n", ""}},
-		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
+		tests: "./tests/model", run: "TestShard", args: seeds,
 	},
 	{
 		name:  "follow a forward step at once",
@@ -182,7 +185,7 @@ var mutants = []mutant{
 	{
 		name:  "a walk over the dead goes by milliseconds alone",
 		edits: []edit{{"server/shard/evaluate/dead.go", "<<deadSeqBits | s.seq&(1<<deadSeqBits-1)", "<<deadSeqBits | 1"}},
-		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
+		tests: "./tests/model", run: "TestShard", args: seeds,
 	},
 	{
 		name:  "forget to wake the waiting pops when a queue goes on",
@@ -192,7 +195,7 @@ var mutants = []mutant{
 	{
 		name:  "look at the end of a pause never",
 		edits: []edit{{policy, "			b.Looks.Set(q.Number, q.OutUntil)\n", ""}},
-		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
+		tests: "./tests/model", run: "TestShard", args: seeds,
 	},
 	{
 		name:  "max-inflight off by one",
@@ -202,7 +205,7 @@ var mutants = []mutant{
 	{
 		name:  "a rate refills twice as fast",
 		edits: []edit{{policy, "	return (int64(time.Second) + q.set.Rate - 1) / q.set.Rate\n", "	return (int64(time.Second) + q.set.Rate - 1) / q.set.Rate / 2\n"}},
-		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
+		tests: "./tests/model", run: "TestShard", args: seeds,
 	},
 	{
 		name:  "prune one dead job too many",
@@ -359,7 +362,7 @@ func (f *loudFile) WriteAt`, `	_, _ = n, err
 }
 
 func (f *loudFile) WriteAt`}},
-		tests: "./raftfsm", run: "TestFaultAtEveryOperation",
+		tests: "./raftfsm", run: "TestFaultAtEveryOperation", args: []string{"-fault-every", "40"},
 	},
 	{
 		name:  "lose the largest queues in a restart",
@@ -378,6 +381,11 @@ func (f *loudFile) WriteAt`}},
 			{"server/output.go", "e.last || isLastReply(reply)", "e.last"},
 		},
 		tests: "./tests/clients", run: "ResentPipelineRunsOnce",
+	},
+	{
+		name:  "answer before the entry is committed, and lose power",
+		edits: []edit{{actor, "	s.opt.Log.Propose(entry, func(err error) { s.committed(f, err) })\n", "	deliverAll(f.answers)\n	f.answers = nil\n	s.opt.Log.Propose(entry, func(err error) { s.committed(f, err) })\n"}},
+		tests: "./tests/model", run: "TestShardCrash$", args: crashes,
 	},
 	{
 		name:  "a purge keeps the IDEM memory",
@@ -458,8 +466,9 @@ func TestEachMutantIsCaught(t *testing.T) {
 	}
 	for _, m := range mutants {
 		t.Run(strings.ReplaceAll(m.name, " ", "-"), func(t *testing.T) {
+			t.Parallel() // a build and a test by turns leave a core idle
 			overlay := m.write(t, root)
-			args := append([]string{"test", "-count=1", m.tests, "-run", m.run}, m.args...)
+			args := append([]string{"test", "-count=1", "-failfast", "-vet=off", "-ldflags=-s -w", m.tests, "-run", m.run}, m.args...)
 			cmd := exec.Command("go", args...)
 			cmd.Dir = root
 			// In the environment it goes for the program too that ./tests builds.

@@ -9,14 +9,18 @@ import (
 
 // Client keeps the replies that a shard delivers to it.
 type Client struct {
+	// OnDeliver, if not nil, is called with each call that the shard answers, before
+	// Replies has it.
+	OnDeliver func(*shard.Call)
+
 	mu      sync.Mutex
 	gone    bool
 	replies []*shard.Call
 }
 
 // Do parses and submits one command; the reply comes out of Replies. A command
-// that does not parse is answered at once.
-func (c *Client) Do(s *shard.Shard, args ...string) {
+// that does not parse is answered at once. It returns the call, which is one of Replies later.
+func (c *Client) Do(s *shard.Shard, args ...string) *shard.Call {
 	argv := make([][]byte, len(args))
 	for i, a := range args {
 		argv[i] = []byte(a)
@@ -30,14 +34,15 @@ func (c *Client) Do(s *shard.Shard, args ...string) {
 	} else {
 		call.Request = r
 		s.Submit([]*shard.Call{call})
-		return
+		return call
 	}
 	c.Deliver(call)
+	return call
 }
 
 // Exec parses and submits commands as one transaction. If one does not parse, that is
-// answered at once.
-func (c *Client) Exec(s *shard.Shard, queued ...[]string) {
+// answered at once. It returns the call.
+func (c *Client) Exec(s *shard.Shard, queued ...[]string) *shard.Call {
 	t := &commands.Transaction{}
 	call := &shard.Call{Client: c, Request: t}
 	for _, args := range queued {
@@ -51,9 +56,9 @@ func (c *Client) Exec(s *shard.Shard, queued ...[]string) {
 			err = commands.CheckQueued(row, r, len(t.Commands)+1, call.Size)
 		}
 		if err != nil {
-			call.Reply = commands.ErrExecAborted
+			call.Request, call.Reply = nil, commands.ErrExecAborted
 			c.Deliver(call)
-			return
+			return call
 		}
 		if pop, ok := r.(*commands.Pop); ok {
 			pop.Block = 0
@@ -61,6 +66,7 @@ func (c *Client) Exec(s *shard.Shard, queued ...[]string) {
 		t.Commands = append(t.Commands, commands.Queued{Name: row.Name, Request: r})
 	}
 	s.Submit([]*shard.Call{call})
+	return call
 }
 
 // Replies returns the calls answered since the last time.
@@ -89,6 +95,9 @@ func (c *Client) Gone() bool {
 
 // Deliver implements shard.Client.
 func (c *Client) Deliver(call *shard.Call) {
+	if c.OnDeliver != nil && call.Request != nil {
+		c.OnDeliver(call)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.replies = append(c.replies, call)

@@ -1,0 +1,309 @@
+package model_test
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dqd/persist"
+	"dqd/persist/disktest"
+	"dqd/raftfsm"
+	"dqd/server/shard"
+	"dqd/server/shard/evaluate"
+	"dqd/server/shard/shardtest"
+	"dqd/tests/model"
+	"dqd/tsc"
+)
+
+var (
+	crashSeed  = flag.Uint64("crash.seed", 0, "seed of the crash and fault sweeps; 0 = by the clock")
+	crashEvery = flag.Int("crash.every", 24, "look at about one in so many crash points")
+	crashSteps = flag.Int("crash.steps", 160, "steps of the history that is cut")
+	faultEvery = flag.Int("crash.fault-every", 12, "let one in so many writes and syncs of tables and manifests fail")
+)
+
+// piped is a whole shard on a disk: actor, evaluator, Raft node and stores. It
+// takes commands while others are in flight.
+type piped struct {
+	*subject
+	node *raftfsm.Node
+
+	mu        sync.Mutex
+	numbers   map[*shard.Call]int
+	delivered []*shard.Call // what the shard has answered, in order
+}
+
+// openPiped opens the folder on a disk while the wall clock shows wall, and waits until
+// it serves.
+func openPiped(fs persist.FS, wall int64, fatal func(error)) (*piped, error) {
+	node, err := raftfsm.Open(raftfsm.Options{
+		Dir: "node", FS: fs, NodeID: "a", NoWarmUp: true, Fatal: fatal,
+		StateMemTable: 128 << 10, LogMemTable: 128 << 10, StateCache: 1 << 20, SnapshotEntries: 40, TrailingLogs: 8,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &clock{Go: tsc.NewGo()}
+	c.shift = wall - c.Wall()
+	s := &subject{
+		clock: c, state: node.State(), clients: map[int]*shardtest.Client{}, parked: map[int]bool{},
+		limits: evaluate.DefaultLimits(), applied: node.Applied, ahead: c.shift, stays: true,
+	}
+	p := &piped{subject: s, node: node, numbers: map[*shard.Call]int{}}
+	s.shard = shard.New(shard.Options{
+		Log: node, State: s.state, Clock: c, Logger: slog.New(slog.DiscardHandler),
+		Limits: s.limits, Early: 1, Slice: 2, ClockTrust: int64(24 * time.Hour),
+		Fatal: func(err error) { panic(err) },
+	})
+	serving := make(chan struct{})
+	s.shard.OnServing(func() { close(serving) })
+	select {
+	case <-serving:
+	case <-time.After(time.Minute):
+		p.Close()
+		return nil, fmt.Errorf("it does not serve")
+	}
+	synctest.Wait()
+	return p, nil
+}
+
+func (p *piped) Close() {
+	p.shard.Close()
+	p.node.Close()
+}
+
+func (p *piped) Send(n, client int, args []string, queued [][]string) {
+	c := p.clients[client]
+	if c == nil {
+		c = &shardtest.Client{OnDeliver: func(call *shard.Call) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.delivered = append(p.delivered, call)
+		}}
+		p.clients[client] = c
+	}
+	var call *shard.Call
+	if queued != nil {
+		call = c.Exec(p.shard, queued...)
+	} else {
+		call = c.Do(p.shard, args...)
+	}
+	p.mu.Lock()
+	p.numbers[call] = n
+	p.mu.Unlock()
+	if n%3 > 0 {
+		synctest.Wait() // else the next one may be in the same batch
+	}
+}
+
+func (p *piped) Land() { synctest.Wait() }
+
+func (p *piped) Answers() map[int]model.Reply {
+	answers := map[int]model.Reply{}
+	for client, c := range p.clients {
+		if client < 0 {
+			continue // a reader, which waits for each answer
+		}
+		for _, call := range c.Replies() {
+			answers[p.numbers[call]] = tree(call.Reply)
+		}
+	}
+	return answers
+}
+
+func (p *piped) answers() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.delivered)
+}
+
+// crash is what a crash left, and what was known then.
+type crash struct {
+	disktest.Cut
+	answers int   // so many had been answered
+	sent    int   // points of the tape
+	wall    int64 // the time
+}
+
+// crashRun plays a history to a shard on a disk, and looks at what crashes leave.
+type crashRun struct {
+	seed  uint64
+	steps int
+	layer func(persist.FS) persist.FS // breaks the disk under test; nil = not
+	shard *piped
+	tape  *model.Tape
+	until atomic.Int64 // how many points the tape has
+}
+
+// play plays the history on a disk until stop says so. Nothing may differ.
+func (c *crashRun) play(t *testing.T, disk *disktest.Disk, fatal func(error), stop func() bool) {
+	shard, err := openPiped(disk, startWall, fatal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.shard = shard
+	defer shard.Close()
+	opt := model.Options{NoPolicy: c.seed%4 == 0, Release: c.seed%4 == 1, Near: true, Marked: func(points int) { c.until.Store(int64(points)) }}
+	c.tape = model.NewTape(c.seed, opt, shard)
+	if bad := c.tape.Play(c.steps, stop); bad != nil {
+		t.Fatalf("-crash.seed %d: without a crash: %v", c.seed, bad)
+	}
+}
+
+// now is what a crash at this moment is to be held to. The disk's state is taken later:
+// what is answered in between is not asked for.
+func (c *crashRun) now() crash {
+	return crash{answers: c.shard.answers(), sent: int(c.until.Load()), wall: c.shard.clock.Wall()}
+}
+
+// check opens what a crash left, in a bubble of its own, and holds it to the tape.
+func (c *crashRun) check(t *testing.T, cr crash) (violation string) {
+	from := 0
+	for _, call := range c.shard.delivered[:cr.answers] {
+		from = max(from, c.tape.WantAt(c.shard.numbers[call]))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		shard, err := openPiped(cr.FS, cr.wall, func(err error) { violation = err.Error() })
+		if err != nil {
+			violation = err.Error()
+			return
+		}
+		defer shard.Close()
+		if text := c.tape.Compare(c.seed, shard, from, cr.sent, 12); text != "" {
+			violation = text
+			return
+		}
+		if err := persist.Verify(shard.state); err != nil {
+			violation = err.Error()
+		}
+	})
+	if violation != "" {
+		violation = fmt.Sprintf("crash before %s, %d %% of unsynced data kept, %d answers: %s", cr.Op, cr.Percent, cr.answers, violation)
+	}
+	return violation
+}
+
+// cut plays the history and cuts the power at about one in so many operations that
+// write. It returns how many crashes it looked at, and what was wrong after the first that is.
+func (c *crashRun) cut(t *testing.T, every int) (points int, violation string) {
+	var crashes []crash
+	synctest.Test(t, func(t *testing.T) {
+		disk := disktest.New()
+		if c.layer != nil {
+			disk = disk.Over(c.layer)
+		}
+		c.play(t, disk.Cuts(c.seed, every, func(cut func() disktest.Cut) {
+			if c.until.Load() > 0 { // a crash while the folder is made is for package raftfsm
+				cr := c.now()
+				cr.Cut = cut()
+				crashes = append(crashes, cr)
+			}
+		}), func(err error) { t.Errorf("fatal: %v", err) }, func() bool { return false })
+	})
+	for i, cr := range crashes {
+		if violation := c.check(t, cr); violation != "" {
+			return i + 1, violation
+		}
+	}
+	return len(crashes), ""
+}
+
+func crashSeedOf(t *testing.T) uint64 {
+	seed := *crashSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano() % 1_000_000)
+	}
+	t.Logf("replay with -crash.seed %d", seed)
+	return seed
+}
+
+// The power goes at any file-system operation while commands of every kind are in
+// flight. Started again, the shard is what the model was behind some prefix of them, which has
+// all that was answered; a command on many jobs may be half done; and it goes on like the
+// model (I2, I10, I11, I14, F1, F2, F3). All crash points of a history:
+//
+//	go test ./tests/model -run TestShardCrash$ -crash.every 1 -timeout 2h
+func TestShardCrash(t *testing.T) {
+	c := &crashRun{seed: crashSeedOf(t), steps: *crashSteps}
+	points, violation := c.cut(t, *crashEvery)
+	if violation != "" {
+		t.Error(violation)
+	}
+	t.Logf("%d crash points, %d points of the tape", points, c.tape.Points())
+	if points < 10 {
+		t.Errorf("only %d crash points", points)
+	}
+}
+
+// The k-th write or sync of a table or manifest fails, once or with all behind it: the
+// node stops or goes on, and what is left on a healthy disk is held to the same (F4, F5).
+//
+//	go test ./tests/model -run TestShardFaults -crash.fault-every 1 -timeout 2h
+func TestShardFaults(t *testing.T) {
+	seed := crashSeedOf(t)
+	for _, f := range []struct {
+		name string
+		err  error
+		hits func(disktest.Op) bool
+		ever bool
+	}{
+		{"EIO once", syscall.EIO, disktest.Filling, false},
+		{"disk full for ever", syscall.ENOSPC, disktest.Filling, true},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			stopped, ops := 0, 1<<30
+			for k := 1 + int(seed%uint64(*faultEvery)); k < ops; k += *faultEvery {
+				c := &crashRun{seed: seed, steps: *crashSteps}
+				fault := &disktest.Fault{K: k, Ever: f.ever, Err: f.err, Hits: func(op disktest.Op) bool { return c.until.Load() > 0 && f.hits(op) }}
+				fault.Later = func(op disktest.Op) {
+					if disktest.MakesTable(op) {
+						time.Sleep(time.Millisecond) // Pebble would try again for ever, and virtual time stand still
+					}
+				}
+				var left crash
+				synctest.Test(t, func(t *testing.T) {
+					disk := disktest.New()
+					ends := func(error) {
+						if fault.Heal() {
+							left = c.now()
+							failed, _ := fault.Failed()
+							left.Cut = disk.Cut([]int{0, 50, 100}[k%3], uint64(k), failed)
+						}
+					}
+					c.play(t, fault.On(disk), ends, fault.Healed)
+					_, ops = fault.Failed()
+					if fault.Healed() {
+						stopped++
+						ops = 1 << 30
+					}
+					ends(nil)
+				})
+				if violation := c.check(t, left); violation != "" {
+					t.Fatalf("%v at operation %d: %s", f.err, k, violation)
+				}
+			}
+			t.Logf("the node stopped %d times", stopped)
+			if stopped == 0 {
+				t.Error("no fault stopped the node")
+			}
+		})
+	}
+}
+
+// The crash sweep sees what it must see.
+func TestShardCrashSeesFaults(t *testing.T) {
+	for seed := uint64(1); seed <= 5; seed++ {
+		c := &crashRun{seed: seed, steps: 80, layer: func(fs persist.FS) persist.FS { return disktest.NoSync(fs, "FORMAT") }}
+		if points, violation := c.cut(t, 6); violation != "" {
+			t.Logf("a log that is not synced is found at seed %d, crash point %d: %.300s", seed, points, violation)
+			return
+		}
+	}
+	t.Error("a log that is not synced goes unnoticed")
+}
