@@ -319,7 +319,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a filter of known ids lacks what became live while it was filled",
-		edits: []edit{{"server/shard/evaluate/cache.go", "	k.Merge(m.fresh)\n", ""}},
+		edits: []edit{{"server/shard/evaluate/cache.go", "			k.Add(h)\n", "			_ = h\n"}},
 		tests: "./server/shard/evaluate", run: "TestKnownWhileFilled",
 	},
 	{

@@ -56,15 +56,5 @@ func (k *Known) at(hash uint64) (*block, uint64) {
 	return &k.blocks[i], hash * 0x9E3779B97F4A7C15 // Knuth's multiplicative hash
 }
 
-// Merge adds all keys of another filter, which was made for as many.
-func (k *Known) Merge(other *Known) {
-	for i := range k.blocks {
-		for w := range k.blocks[i] {
-			k.blocks[i][w] |= other.blocks[i][w]
-		}
-	}
-	k.n += other.n
-}
-
 // Full reports that more keys were added than the filter was made for.
 func (k *Known) Full() bool { return k.n > k.limit }

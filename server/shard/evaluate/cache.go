@@ -101,8 +101,8 @@ func (m *Memory) learn(key []byte) {
 	if m.known != nil {
 		m.known.Add(h)
 	}
-	if m.fresh != nil {
-		m.fresh.Add(h)
+	if m.filling && len(m.learned) <= learnedMax {
+		m.learned = append(m.learned, h)
 	}
 }
 
@@ -115,9 +115,13 @@ func (m *Memory) unknown(key []byte) bool {
 // bytes each, so much can be added before it is built anew.
 const knownSpare = 1 << 20
 
+// learnedMax is how many jobs may become live while a filter is filled, or it is
+// filled again: 8 MiB of hashes. Ten million jobs are read in some ten seconds.
+const learnedMax = 1 << 20
+
 // WantsKnown reports whether RenewKnown would return a filter.
 func (m *Memory) WantsKnown() bool {
-	return m.fresh == nil && (m.known == nil || m.known.Full())
+	return !m.filling && (m.known == nil || m.known.Full())
 }
 
 // RenewKnown returns an empty filter to be filled with the keys of all live jobs
@@ -127,15 +131,19 @@ func (m *Memory) RenewKnown() *dispatch.Known {
 	if !m.WantsKnown() {
 		return nil
 	}
-	n := 2*m.totals.Live() + knownSpare
-	m.fresh = dispatch.NewKnown(n)
-	return dispatch.NewKnown(n)
+	m.filling = true
+	return dispatch.NewKnown(2*m.totals.Live() + knownSpare)
 }
 
-// UseKnown takes a filled filter into use.
+// UseKnown takes a filled filter into use, unless too much became live meanwhile.
 func (m *Memory) UseKnown(k *dispatch.Known) {
-	k.Merge(m.fresh)
-	m.known, m.fresh = k, nil
+	if len(m.learned) <= learnedMax {
+		for _, h := range m.learned {
+			k.Add(h)
+		}
+		m.known = k
+	}
+	m.filling, m.learned = false, nil
 }
 
 // LearnStored adds the keys of all live jobs of a store to the filter, until stop

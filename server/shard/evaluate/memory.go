@@ -30,7 +30,8 @@ type Memory struct {
 	sealed       uint64          // the newest batch that was sealed
 	committed    uint64          // all batches up to it are in the store
 	known        *dispatch.Known // nil = not built yet: any id may exist
-	fresh        *dispatch.Known // what became live while a new one is filled; nil = none is
+	filling      bool            // a new one is filled
+	learned      []uint64        // what became live since, for the new one
 	transactions uint64          // so far; the newest one's number
 	trims        trims
 	largest      largest

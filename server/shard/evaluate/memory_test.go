@@ -110,8 +110,7 @@ func TestLargeBodiesAreLetGo(t *testing.T) {
 	}
 }
 
-// What becomes live while a filter of known ids is filled is in it, at no more memory
-// than the filter's.
+// What becomes live while a filter of known ids is filled is in it.
 func TestKnownWhileFilled(t *testing.T) {
 	m := NewMemory(mapStore{effecttest.Store{}}, record.Applied{NextToken: 1, NextSeq: 1, NextQueue: 1}, &Census{})
 	now := Now{Progress: 1.8e18}
@@ -131,5 +130,24 @@ func TestKnownWhileFilled(t *testing.T) {
 	}
 	if n := len(m.jobs.young); n > 5 {
 		t.Errorf("%d ids were looked up in the store: the filter is not used", n)
+	}
+}
+
+// While a filter is filled, only so many jobs may become live: they are kept in memory.
+func TestKnownIsFilledAgain(t *testing.T) {
+	m := NewMemory(mapStore{effecttest.Store{}}, record.Applied{NextToken: 1, NextSeq: 1, NextQueue: 1}, &Census{})
+	filled := m.RenewKnown()
+	for i := range learnedMax + 1000 {
+		m.learn(strconv.AppendInt(nil, int64(i), 10))
+	}
+	if len(m.learned) > learnedMax+1 {
+		t.Errorf("%d hashes are kept", len(m.learned))
+	}
+	m.UseKnown(filled)
+	if m.unknown([]byte("1")) || m.learned != nil {
+		t.Error("a filter is used that lacks a job")
+	}
+	if m.RenewKnown() == nil {
+		t.Error("it is not filled again")
 	}
 }
