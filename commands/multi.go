@@ -96,6 +96,8 @@ func notInMulti(row *Command, request Request) string {
 		if r.IDs == nil {
 			return "ALL " + reasonInSlices
 		}
+	case *Backup:
+		return reasonReadsMuch
 	case *Client:
 		if r.Sub == "reply" {
 			return reasonOneReply

@@ -56,7 +56,7 @@ var table = []*Command{
 	&dqadd, &dqmadd, &dqcancel, &dqmcancel, &dqreschedule,
 	&dqpop, &dqmpop, &dqack, &dqmack, &dqnack, &dqextend, &dqmextend,
 	&dqget, &dqpeek, &dqrange, &dqcount, &dqlen, &dqscan, &dqqueues, &dqdead, &dqstats, &dqclock,
-	&dqpause, &dqresume, &dqconfig,
+	&dqpause, &dqresume, &dqconfig, &dqbackup,
 	&dqrequeue, &dqrelease, &dqpurge, &dqdrop,
 	&hello, &auth, &ping, &echo, &quit, &reset, &selectDB, &client,
 	&command, &info, &config, &slowlog, &latency, &memory, &timeNow,

@@ -25,6 +25,6 @@
 //  3. The log drops only what the state store has flushed before.
 //
 // It must never retry a failed fsync, never skip a damaged entry, and never
-// close or checkpoint the state without flushing it: there is no other copy of
-// what stands in its memtables.
+// close the state without flushing it: there is no other copy of what stands in
+// its memtables.
 package persist

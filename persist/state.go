@@ -198,16 +198,6 @@ func (s *State) Flush() error {
 	}
 }
 
-// Checkpoint writes a copy of the store as of now, with hard links, into a new
-// folder on the same disk.
-func (s *State) Checkpoint(dir string) error {
-	// Without a WAL the checkpoint would silently lack the memtables.
-	if err := s.Flush(); err != nil {
-		return err
-	}
-	return s.db.Checkpoint(dir)
-}
-
 // Close flushes and closes the store.
 func (s *State) Close() (err error) {
 	if !s.readOnly {

@@ -67,9 +67,6 @@ func TestState(t *testing.T) {
 	if v, ok, err := s.Get([]byte("a")); v != nil || ok || err != nil {
 		t.Errorf("deleted key: %q %v %v", v, ok, err)
 	}
-	if err := s.Checkpoint("copy"); err != nil {
-		t.Fatal(err)
-	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -81,14 +78,6 @@ func TestState(t *testing.T) {
 		t.Errorf("opened twice: %v", err)
 	}
 	s.Close()
-	c, err := OpenState("copy", StateOptions{FS: fs, MustExist: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := content(t, c); got != "c=3 d=4" {
-		t.Errorf("checkpoint: %s", got)
-	}
-	c.Close()
 	if _, err := OpenState("nowhere", StateOptions{FS: fs, MustExist: true}); !errors.Is(err, ErrMissing) {
 		t.Errorf("missing: %v", err)
 	}

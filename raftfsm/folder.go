@@ -20,6 +20,7 @@ import (
 //	LOCK                  held while a process has the folder open
 //	FORMAT                says whose folder this is; written last, so it vouches for the rest
 //	INCOMPLETE            the folder is being made; without FORMAT everything else is rubbish
+//	RESTORING             likewise, out of a backup; without FORMAT no node starts on it
 //	log/                  the Raft log of all shards
 //	shard-0/state/        a shard's state store
 //	shard-0/snapshots/    its snapshot descriptors
@@ -77,6 +78,9 @@ func (f *folder) unfinished() (bool, error) {
 		return false, err
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "LOCK" || strings.HasSuffix(n, ".tmp") })
+	if slices.Contains(names, restoringName) {
+		return false, refusef(f.dir, "a restore into it was interrupted", "run dqd restore again")
+	}
 	if len(names) > 0 && !slices.Contains(names, incompleteName) {
 		return false, refusef(f.dir, "it has no file FORMAT but holds %s",
 			"use an empty folder, or put the file back", strings.Join(names, ", "))
@@ -143,32 +147,40 @@ func (f *folder) create(o *Options) error {
 	if err := f.createState(o); err != nil {
 		return err
 	}
-	// FORMAT must not become durable before the names that it vouches for.
-	for _, dir := range []string{f.shardDir(), f.dir, f.fs.PathDir(f.dir)} {
-		if err := persist.SyncFolder(f.fs, dir); err != nil {
-			return fmt.Errorf("syncing %s: %w", dir, err)
-		}
-	}
-	if err := persist.WriteFile(f.fs, f.dir, formatName, f.format(f.shard, f.node)); err != nil {
+	if err := f.vouch(); err != nil {
 		return err
 	}
 	return f.fs.Remove(f.fs.PathJoin(f.dir, incompleteName))
 }
 
-// createLog writes the log's first entry: a configuration with this node as the
-// only voter.
+// vouch writes FORMAT, which must not become durable before the names that it
+// vouches for.
+func (f *folder) vouch() error {
+	for _, dir := range []string{f.shardDir(), f.dir, f.fs.PathDir(f.dir)} {
+		if err := persist.SyncFolder(f.fs, dir); err != nil {
+			return fmt.Errorf("syncing %s: %w", dir, err)
+		}
+	}
+	return persist.WriteFile(f.fs, f.dir, formatName, f.format(f.shard, f.node))
+}
+
+// alone is a group with this node as the only voter.
+func (f *folder) alone() raft.Configuration {
+	return raft.Configuration{Servers: []raft.Server{{
+		Suffrage: raft.Voter, ID: raft.ServerID(f.node), Address: raft.ServerAddress(f.node),
+	}}}
+}
+
+// createLog writes the log's first entry: the configuration.
 func (f *folder) createLog(o *Options) error {
 	l, err := persist.OpenLog(f.logDir(), f.shard, o.logOptions(false))
 	if err != nil {
 		return err
 	}
-	configuration := raft.Configuration{Servers: []raft.Server{{
-		Suffrage: raft.Voter, ID: raft.ServerID(f.node), Address: raft.ServerAddress(f.node),
-	}}}
 	err = l.SetStable(persist.Pair{Name: []byte(currentTermKey), Value: binary.BigEndian.AppendUint64(nil, 1)})
 	if err == nil {
 		err = l.Append([]persist.Entry{{
-			Index: 1, Term: 1, Type: uint8(raft.LogConfiguration), Data: raft.EncodeConfiguration(configuration),
+			Index: 1, Term: 1, Type: uint8(raft.LogConfiguration), Data: raft.EncodeConfiguration(f.alone()),
 		}})
 	}
 	if cerr := l.Close(); err == nil {

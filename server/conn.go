@@ -196,6 +196,7 @@ func (c *conn) end() {
 	}
 	c.abort(why)
 	c.leave()
+	c.srv.backups.leave(c)
 	c.mu.Lock()
 	for c.output.writing { // it finds the socket closed
 		c.wake.Wait()

@@ -57,6 +57,9 @@ func (c *conn) dispatch(args [][]byte) (need waitFor, stop bool) {
 	if reply := c.simple(request); reply != nil {
 		return waitNothing, c.answer(row, reply)
 	}
+	if _, ok := request.(*commands.Backup); ok && c.srv.shard.Load() == nil {
+		return c.loadingFor(row) // until then the store lacks what the log has
+	}
 	if answersItself(request) {
 		return c.alone(row, request, args)
 	}
@@ -89,7 +92,7 @@ func answersItself(request commands.Request) bool {
 		*commands.Hello, *commands.Auth, *commands.Quit, *commands.Reset,
 		*commands.Client, *commands.Info, *commands.Config, *commands.CommandQuery, *commands.Help,
 		*commands.SlowLog, *commands.Latency, *commands.Memory, *commands.Cluster,
-		*commands.Role, *commands.Wait, *commands.ReadOnly, *commands.Shutdown:
+		*commands.Role, *commands.Wait, *commands.ReadOnly, *commands.Shutdown, *commands.Backup:
 		return true
 	}
 	return false
@@ -158,6 +161,8 @@ func (c *conn) answerLocal(request commands.Request) commands.Reply {
 		return commands.OK
 	case *commands.Shutdown:
 		return c.shutdown(r)
+	case *commands.Backup:
+		return c.backupPiece(r)
 	}
 	panic("server: no local command")
 }

@@ -12,6 +12,6 @@
 //
 // Reading order: options.go, server.go, accept.go, conn.go, reading.go, input.go,
 // dispatch.go, pending.go, output.go; then session.go, client.go, config.go,
-// info.go, slowlog.go, latency.go, memory.go, cluster.go, metrics.go and http.go,
+// info.go, slowlog.go, latency.go, memory.go, cluster.go, backup.go, metrics.go and http.go,
 // which answer.
 package server

@@ -161,6 +161,9 @@ var metricTable = []metricGroup{
 		one("dqd_disk_ballast_bytes", gauge, "Space that is held for a full disk; 0 when it was given up.", func(r *reading) int64 { return r.disk.Ballast }),
 		one("dqd_memory_limit_bytes", gauge, "Memory of the process (process_resident_memory_bytes) beyond which adds are refused.", func(r *reading) int64 { return r.s.opts.Memory }),
 	}},
+	{title: "Backup", rows: []metric{
+		one("dqd_backup_last_success_timestamp_seconds", gauge, "When a backup was last handed out whole, in Unix time; 0 = not since the start.", func(r *reading) int64 { return r.s.backups.last.Load() }),
+	}},
 	{title: "Log", intro: "The Raft log that every change goes through. An index is a position in it.", rows: []metric{
 		ofNode("dqd_raft_leader", gauge, "1 while this node leads.", func(n *raftfsm.Stats) int64 { return int64(bit(n.Leader)) }),
 		ofNode("dqd_raft_term", gauge, "The term; each election begins a new one.", func(n *raftfsm.Stats) int64 { return int64(n.Term) }),

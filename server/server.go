@@ -40,6 +40,7 @@ type Server struct {
 	// nodeStats are the numbers of the node below, see ShowNode.
 	nodeMu    sync.RWMutex
 	nodeStats func() raftfsm.Stats
+	backups   backups
 	stop      sync.Once                  // SHUTDOWN was asked for
 	logged    [closeReasons]atomic.Int64 // the Unix second in which a line was logged
 

@@ -107,6 +107,7 @@ func (c *conn) reset() commands.Reply {
 	c.authenticate(!c.srv.hasPassword())
 	c.multi = nil
 	c.replies = replyMode{}
+	c.srv.backups.leave(c)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.info.name = ""

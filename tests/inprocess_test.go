@@ -64,6 +64,7 @@ func (p *inProcess) start() (err error) {
 	if err != nil {
 		return err
 	}
+	p.server.Backups(func() server.Backup { return p.node.Backup(time.Now().UnixNano()) })
 	p.server.Attach(p.shard)
 	p.pipes = newPipes()
 	p.served = make(chan error, 1)

@@ -129,6 +129,7 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 	n.server.ShowNode(n.raft.Stats)
 	n.server.Show("raft", n.raftFacts)
 	n.server.Show("storage", n.storageFacts)
+	n.server.Backups(func() server.Backup { return n.raft.Backup(n.clock.Wall()) })
 
 	decides := evaluate.DefaultLimits()
 	decides.Refuse = n.guard.Refuse

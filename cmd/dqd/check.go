@@ -12,13 +12,16 @@ import (
 )
 
 // check is the sub-command: it verifies the folder of a server that is not
-// running and prints one line per problem.
+// running, or a backup, and prints one line per problem.
 func check(args []string, stdout, stderr io.Writer) int {
 	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
-		fmt.Fprintln(stderr, "dqd: write dqd check and the folder of the data (see dqd help)")
+		fmt.Fprintln(stderr, "dqd: write dqd check and the folder of the data, or a backup (see dqd help)")
 		return exitUsage
 	}
 	dir := args[0]
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+		return checkBackup(dir, stdout, stderr)
+	}
 	c, err := raftfsm.Check(raftfsm.Options{Dir: dir, FS: persist.PlainFS(), NodeID: nodeName})
 	switch {
 	case errors.Is(err, persist.ErrLocked):

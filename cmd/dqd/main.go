@@ -1,9 +1,11 @@
 // Command dqd is a delay queue that speaks the Redis protocol.
 //
-//	dqd serve      run the server (also dqd alone)
-//	dqd check DIR  verify the data of a server that is not running
-//	dqd version    print the version
-//	dqd help       print the settings
+//	dqd serve                run the server (also dqd alone)
+//	dqd check DIR            verify the data of a server that is not running, or a backup
+//	dqd backup, dqd restore  back up a running server, make the folder of a server of it
+//	dqd top, queue, job      show what a running server has
+//	dqd version              print the version
+//	dqd help                 print the settings
 //
 // Exit codes: 0 = ended as asked; 1 = could not start or serve, or damaged data; 2 = wrong usage
 // or configuration; 70 = a fatal storage error, the data needs attention.
@@ -15,6 +17,8 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+
+	"dqd/cmd/dqd/client"
 )
 
 const (
@@ -42,7 +46,12 @@ var subcommands []subcommand
 func init() {
 	subcommands = []subcommand{
 		{"serve", "[--setting value]...", "run the server (also: dqd alone)", serve},
-		{"check", "DIR", "verify the data of a server that is not running", check},
+		{"check", "DIR | FILE", "verify the data of a server that is not running, or a backup", check},
+		{"backup", "FILE [--port n]...", "back up a running server into a new file", client.Backup},
+		{"restore", "FILE DIR", "make the folder of a server out of a backup", restore},
+		{"top", "[--once] [--port n]...", "show what is ready, late, leased, dead, now", client.Top},
+		{"queue", "ls [PATTERN] | show QUEUE", "list queues, or show one", client.Queue},
+		{"job", "show QUEUE ID", "show a job", client.Job},
 		{"version", "", "print the version", printVersion},
 		{"help", "", "print this", help},
 	}
@@ -90,7 +99,7 @@ func buildVersion() string {
 func help(_ []string, w, _ io.Writer) int {
 	fmt.Fprint(w, "dqd, a delay queue that speaks the Redis protocol\n\n")
 	for _, c := range subcommands {
-		fmt.Fprintf(w, "  %-32s %s\n", strings.TrimSpace("dqd "+c.name+" "+c.args), c.usage)
+		fmt.Fprintf(w, "  %-38s %s\n", strings.TrimSpace("dqd "+c.name+" "+c.args), c.usage)
 	}
 	fmt.Fprint(w, `
 Settings, as flags or as lines "setting value" of the file given by --config. A

@@ -443,6 +443,21 @@ func (f *loudFile) WriteAt`}},
 		tests: "./server/shard", run: "DropForgets",
 	},
 	{
+		name:  "believe a backup without looking at its sums",
+		edits: []edit{{"raftfsm/archive/reader.go", "binary.BigEndian.Uint64(sum[:]) != r.sum.Sum64()", "false"}},
+		tests: "./raftfsm", run: "TestDamagedBackup",
+	},
+	{
+		name:  "a restored folder is a node's before it was verified",
+		edits: []edit{{"raftfsm/restore.go", "	if err := r.verify(in); err != nil {", "	if err := r.verify(in); false {"}},
+		tests: "./raftfsm", run: "TestRestoreVerifies",
+	},
+	{
+		name:  "a restored node gives tokens again",
+		edits: []edit{{"raftfsm/effect/restored.go", "sparedTokens + uint64(", "0 * uint64("}},
+		tests: "./raftfsm", run: "TestBackup$",
+	},
+	{
 		name:  "a worker does not tell its handler that the lease is lost",
 		edits: []edit{{"worker/lease.go", "	t.cancel(ErrLeaseLost)\n", ""}},
 		tests: "./tests", run: "TestWorkerIsTakenOver",

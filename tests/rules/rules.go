@@ -25,6 +25,7 @@ const Module = "dqd"
 var Pure = []string{
 	"commands",
 	"persist/record",
+	"raftfsm/archive",
 	"raftfsm/effect",
 	"server/shard/dispatch",
 	"server/shard/evaluate",
@@ -47,19 +48,21 @@ var clockFunctions = []string{
 var mapOrder = []string{"All", "Keys", "Values"}
 
 // thirdParty says where an outside module may be named. Test files may name any:
-// a crash test needs pebble's file systems, a client test a client.
+// a crash test needs pebble's file systems, a client test a client. The sub-commands
+// in cmd/dqd/client speak to a server as its users do.
 var thirdParty = map[string][]string{
 	"github.com/tidwall/redcon":        {"server", "benchmarks"},
 	"github.com/cockroachdb/pebble/v2": {"persist"},
 	"github.com/hashicorp/raft":        {"raftfsm"},
-	"github.com/redis/go-redis/v9":     {"migrate", "tests", "benchmarks", "examples", "worker"},
+	"github.com/redis/go-redis/v9":     {"cmd/dqd/client", "migrate", "tests", "benchmarks", "examples", "worker"},
 }
 
 // below lists, for each room of the house, the rooms that it may import; a room
 // is a folder with what is below it, and the longest match counts. What is not
 // in here is reported, so that a new package gets its place.
 var below = map[string][]string{
-	"cmd":                   {"server", "commands", "raftfsm", "persist", "wheel", "tsc", "migrate"},
+	"cmd":                   {"cmd/dqd/client", "server", "commands", "raftfsm", "persist", "wheel", "tsc", "migrate"},
+	"cmd/dqd/client":        {"raftfsm/archive"},
 	"server":                {"server/resp", "server/shard", "server/guard", "commands", "raftfsm", "persist", "wheel", "tsc"},
 	"server/resp":           {},
 	"server/guard":          {"commands"},
@@ -67,7 +70,8 @@ var below = map[string][]string{
 	"server/shard/evaluate": {"server/shard/dispatch", "commands", "raftfsm/effect", "persist/record"},
 	"server/shard/dispatch": {"commands", "persist/record", "wheel"},
 	"commands":              {"persist/record"},
-	"raftfsm":               {"raftfsm/effect", "persist"},
+	"raftfsm":               {"raftfsm/archive", "raftfsm/effect", "persist"},
+	"raftfsm/archive":       {"persist/record"},
 	"raftfsm/effect":        {"persist/record"},
 	"persist":               {"persist/record"},
 	"persist/record":        {},

@@ -1,0 +1,183 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"dqd/raftfsm/archive"
+)
+
+// partSuffix is what the name of a backup ends in until it is whole.
+const partSuffix = ".part"
+
+// Backup is the sub-command: it writes a backup of a running server into a new file,
+// which has its name only when it is whole, durable and was read back.
+func Backup(args []string, stdout, stderr io.Writer) int {
+	var s server
+	rest, err := parse(s.flags(), args, "backup FILE", 1, 0)
+	if err != nil {
+		return exit(err, stderr)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	begun := time.Now()
+	sum, err := backup(ctx, &s, rest[0], stderr)
+	if err != nil {
+		return exit(fmt.Errorf("no backup was made: %w", err), stderr)
+	}
+	fmt.Fprintf(stdout, "%s: %s, %s in %s\n", rest[0], Describe(&sum), size(sum.Bytes), time.Since(begun).Round(time.Millisecond))
+	return exitOK
+}
+
+// Describe says what a backup holds.
+func Describe(s *archive.Summary) string {
+	return fmt.Sprintf("%d live and %d dead jobs in %d queues as of %s", s.Live, s.Dead, s.Queues, time.Unix(0, s.Taken).UTC().Format(time.RFC3339))
+}
+
+func backup(ctx context.Context, s *server, path string, stderr io.Writer) (sum archive.Summary, err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return sum, fmt.Errorf("%s is there already: choose a new name, nothing is overwritten", path)
+	}
+	c, err := s.connect(ctx)
+	if err != nil {
+		return sum, err
+	}
+	defer c.close()
+	part := path + partSuffix // of an earlier one that was killed, perhaps
+	f, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	if err != nil {
+		return sum, err
+	}
+	defer func() {
+		f.Close()
+		if err != nil {
+			os.Remove(part)
+		}
+	}()
+	show := newProgress(stderr)
+	sum, err = archive.Verify(io.TeeReader(&download{ctx: ctx, c: c}, io.MultiWriter(f, show)))
+	show.end()
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		return sum, err
+	}
+	// What the disk has is what counts.
+	if _, err = f.Seek(0, io.SeekStart); err != nil {
+		return sum, err
+	}
+	again, err := archive.Verify(bufio.NewReaderSize(f, 1<<20))
+	if err == nil && again != sum {
+		err = fmt.Errorf("%s is not what was written", part)
+	}
+	if err != nil {
+		return sum, err
+	}
+	if err = os.Rename(part, path); err != nil {
+		return sum, err
+	}
+	return sum, syncFolder(filepath.Dir(path))
+}
+
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// download reads a backup from the server, a part at a time.
+type download struct {
+	ctx    context.Context
+	c      *conn
+	cursor uint64
+	begun  bool
+	part   string // what of it was not read yet
+}
+
+func (d *download) Read(p []byte) (int, error) {
+	if d.part == "" {
+		if d.begun && d.cursor == 0 {
+			return 0, io.EOF
+		}
+		if err := d.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, d.part)
+	d.part = d.part[n:]
+	return n, nil
+}
+
+func (d *download) next() error {
+	reply, err := d.c.do(d.ctx, "DQBACKUP", strconv.FormatUint(d.cursor, 10))
+	if err != nil {
+		return err
+	}
+	pair, _ := reply.([]any)
+	if len(pair) != 2 {
+		return errNoDqd
+	}
+	cursor, _ := pair[0].(string)
+	part, _ := pair[1].(string)
+	if d.cursor, err = strconv.ParseUint(cursor, 10, 64); err != nil || part == "" {
+		return errNoDqd
+	}
+	d.part, d.begun = part, true
+	return nil
+}
+
+// progress shows on a terminal how much was written.
+type progress struct {
+	w     io.Writer // nil = it is no terminal
+	begun time.Time
+	shown time.Time
+	bytes int64
+}
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{begun: time.Now()}
+	if _, _, ok := terminal(w); ok {
+		p.w = w
+	}
+	return p
+}
+
+func (p *progress) Write(b []byte) (int, error) {
+	p.bytes += int64(len(b))
+	if now := time.Now(); p.w != nil && now.Sub(p.shown) > 200*time.Millisecond {
+		p.shown = now
+		fmt.Fprintf(p.w, "\r\x1b[K%s, %s/s", size(p.bytes), size(int64(float64(p.bytes)/now.Sub(p.begun).Seconds())))
+	}
+	return len(b), nil
+}
+
+func (p *progress) end() {
+	if p.w != nil {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+// size shows a number of bytes for people.
+func size(n int64) string {
+	const units = "KMGT"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, i := float64(n)/1024, 0
+	for ; v >= 1023.95 && i < len(units)-1; i++ {
+		v /= 1024
+	}
+	return fmt.Sprintf("%.1f %ciB", v, units[i])
+}

@@ -1,0 +1,192 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Exit codes, as those of the other sub-commands.
+const (
+	exitOK    = 0
+	exitFail  = 1
+	exitUsage = 2
+)
+
+// envPassword is where the password may stand, as for the server.
+const envPassword = "DQD_REQUIREPASS"
+
+// server says where the server is, and how to get in.
+type server struct {
+	host, passwordFile string
+	port               int
+	getenv             func(string) string
+}
+
+// usage is an error in how a sub-command was written.
+type usage struct{ error }
+
+// flags returns the flags that all sub-commands have.
+func (s *server) flags() *flag.FlagSet {
+	f := flag.NewFlagSet("", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.StringVar(&s.host, "host", "127.0.0.1", "")
+	f.IntVar(&s.port, "port", 7711, "")
+	f.StringVar(&s.passwordFile, "password-file", "", "")
+	s.getenv = os.Getenv
+	return f
+}
+
+// parse takes flags and arguments in any order; how is what stands behind the
+// sub-command's name, with n arguments at the most, all but optional of them needed.
+func parse(f *flag.FlagSet, args []string, how string, n, optional int) (rest []string, err error) {
+	bad := func(what string) error {
+		return usage{fmt.Errorf("%s: write dqd %s [--host h] [--port n] [--password-file f]", what, how)}
+	}
+	for len(args) > 0 {
+		if err := f.Parse(args); err != nil {
+			if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok && strings.HasPrefix(name, "pass") {
+				return nil, usage{fmt.Errorf("--%s would show the password to everybody on this machine: give it in the environment as %s, or name its file by --password-file", name, envPassword)}
+			}
+			return nil, bad(err.Error())
+		}
+		if args = f.Args(); len(args) > 0 {
+			rest, args = append(rest, args[0]), args[1:]
+		}
+	}
+	switch {
+	case len(rest) > n:
+		return nil, bad(fmt.Sprintf("unexpected argument %q", rest[n]))
+	case len(rest) < n-optional:
+		return nil, bad("an argument is missing")
+	}
+	return rest, nil
+}
+
+func (s *server) addr() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
+
+// password reads the password, "" if there is none.
+func (s *server) password() (string, error) {
+	if s.passwordFile == "" {
+		return s.getenv(envPassword), nil
+	}
+	b, err := os.ReadFile(s.passwordFile)
+	if err != nil {
+		return "", fmt.Errorf("--password-file: %w", err)
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
+}
+
+// connect makes one connection to the server, which is there and lets us in. Nothing is
+// sent twice over it.
+func (s *server) connect(ctx context.Context) (*conn, error) {
+	password, err := s.password()
+	if err != nil {
+		return nil, err
+	}
+	redis.SetLogger(silent{}) // its errors are reported once, by us
+	rdb := redis.NewClient(&redis.Options{
+		Addr: s.addr(), Password: password, Protocol: 2, ClientName: "dqd-cli", MaxRetries: -1,
+		DialTimeout: 5 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
+		DialerRetries: 1, DisableIdentity: true,
+	})
+	c := &conn{server: s, rdb: rdb, conn: rdb.Conn()}
+	if _, err := c.do(ctx, "PING"); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+type conn struct {
+	server *server
+	rdb    *redis.Client
+	conn   *redis.Conn
+}
+
+func (c *conn) close() {
+	c.conn.Close()
+	c.rdb.Close()
+}
+
+// do sends a command and returns its reply; null is nil.
+func (c *conn) do(ctx context.Context, args ...any) (any, error) {
+	replies, err := c.all(ctx, [][]any{args})
+	if err != nil {
+		return nil, err
+	}
+	return replies[0], nil
+}
+
+// all sends commands in one write and returns their replies; null is nil. It fails with
+// the first error among them.
+func (c *conn) all(ctx context.Context, commands [][]any) ([]any, error) {
+	p := c.conn.Pipeline()
+	answers := make([]*redis.Cmd, len(commands))
+	for i, args := range commands {
+		answers[i] = p.Do(ctx, args...)
+	}
+	// Its error is that of an answer, or one that no answer has: there is no connection.
+	if _, err := p.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return nil, c.explain(ctx, err)
+	}
+	replies := make([]any, len(commands))
+	for i, a := range answers {
+		reply, err := a.Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return nil, c.explain(ctx, err)
+		}
+		replies[i] = reply
+	}
+	return replies, nil
+}
+
+// explain says what an error means, and what to do.
+func (c *conn) explain(ctx context.Context, err error) error {
+	var answer redis.Error
+	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
+	case errors.As(err, &answer):
+		if text := answer.Error(); strings.HasPrefix(text, "NOAUTH") || strings.HasPrefix(text, "WRONGPASS") {
+			return fmt.Errorf("the server wants its password: give it in the environment as %s, or name its file by --password-file (%s)", envPassword, text)
+		}
+		return fmt.Errorf("the server answers: %s", answer.Error())
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("nobody listens at %s: start the server, or say where it is by --host and --port", c.server.addr())
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return fmt.Errorf("the server at %s has closed the connection", c.server.addr())
+	}
+	return fmt.Errorf("the server at %s: %w", c.server.addr(), err)
+}
+
+var (
+	errInterrupted = errors.New("interrupted")
+	errNoDqd       = errors.New("the server does not answer as a dqd does")
+)
+
+// exit reports how a sub-command ended.
+func exit(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(stderr, "dqd: %v\n", err)
+	if errors.As(err, new(usage)) {
+		return exitUsage
+	}
+	return exitFail
+}

@@ -1,0 +1,121 @@
+package client
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// span shows a duration in ms for people, in at most two units.
+func span(ms int64) string {
+	const second, minute, hour, day = 1000, 60_000, 3_600_000, 86_400_000
+	switch {
+	case ms < 0:
+		return "-" + span(-ms)
+	case ms < second:
+		return fmt.Sprintf("%dms", ms)
+	case ms < minute:
+		return fmt.Sprintf("%d.%ds", ms/second, ms%second/100)
+	case ms < hour:
+		return fmt.Sprintf("%dm%02ds", ms/minute, ms%minute/second)
+	case ms < day:
+		return fmt.Sprintf("%dh%02dm", ms/hour, ms%hour/minute)
+	}
+	return fmt.Sprintf("%dd%02dh", ms/day, ms%day/hour)
+}
+
+// micros shows a duration in µs.
+func micros(us int64) string {
+	if us < 100_000 {
+		return strconv.FormatFloat(float64(us)/1000, 'f', 2, 64) + "ms"
+	}
+	return span(us / 1000)
+}
+
+// moment shows a time in Unix ms, and how far it is from now.
+func moment(ms, now int64) string {
+	at := time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+	if ms > now {
+		return at + " (in " + span(ms-now) + ")"
+	}
+	return at + " (" + span(now-ms) + " ago)"
+}
+
+// shown makes a name or a payload fit to be shown: what a terminal might obey, and what
+// is no text, is escaped, and then all of it stands in quotes. breaks = lines may be broken.
+func shown(s string, breaks bool) string {
+	plain := utf8.ValidString(s) && s != "" && !strings.HasPrefix(s, `"`)
+	for _, r := range s {
+		plain = plain && (unicode.IsPrint(r) || breaks && (r == '\n' || r == '\t'))
+	}
+	if plain {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// cut shortens a text to so many characters.
+func cut(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}
+
+// column is one of a table.
+type column struct {
+	head string
+	left bool // aligned to the left
+}
+
+// table aligns rows under their heads, two blanks between columns. No line is longer
+// than width characters; 0 = as long as it is.
+func table(columns []column, rows [][]string, width int) []string {
+	widths := make([]int, len(columns))
+	for i, c := range columns {
+		widths[i] = utf8.RuneCountInString(c.head)
+		for _, r := range rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
+		}
+	}
+	line := func(cells func(i int) string) string {
+		var b strings.Builder
+		for i, c := range columns {
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cells(i)))
+			if c.left {
+				b.WriteString(cells(i) + pad)
+			} else {
+				b.WriteString(pad + cells(i))
+			}
+		}
+		text := strings.TrimRight(b.String(), " ")
+		if width > 0 {
+			text = cut(text, width)
+		}
+		return text
+	}
+	lines := []string{line(func(i int) string { return columns[i].head })}
+	for _, r := range rows {
+		lines = append(lines, line(func(i int) string { return r[i] }))
+	}
+	return lines
+}
+
+// list aligns names and what belongs to them.
+func list(pairs [][2]string) string {
+	width := 0
+	for _, p := range pairs {
+		width = max(width, len(p[0]))
+	}
+	var b strings.Builder
+	for _, p := range pairs {
+		fmt.Fprintf(&b, "%-*s  %s\n", width, p[0], p[1])
+	}
+	return b.String()
+}

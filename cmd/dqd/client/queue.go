@@ -1,0 +1,178 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Queue is the sub-command: queue ls lists queues, queue show shows one.
+func Queue(args []string, stdout, stderr io.Writer) int {
+	var s server
+	sub := ""
+	if len(args) > 0 {
+		sub, args = args[0], args[1:]
+	}
+	var run func(ctx context.Context, c *conn, arg string) (string, error)
+	var rest []string
+	var err error
+	switch sub {
+	case "ls":
+		run = listQueues
+		rest, err = parse(s.flags(), args, "queue ls [PATTERN]", 1, 1)
+	case "show":
+		run = showQueue
+		rest, err = parse(s.flags(), args, "queue show QUEUE", 1, 0)
+	default:
+		err = usage{fmt.Errorf("write dqd queue ls [PATTERN], or dqd queue show QUEUE")}
+	}
+	if err != nil {
+		return exit(err, stderr)
+	}
+	arg := ""
+	if len(rest) > 0 {
+		arg = rest[0]
+	}
+	return s.print(stdout, stderr, func(ctx context.Context, c *conn) (string, error) { return run(ctx, c, arg) })
+}
+
+// print connects, and prints what text returns.
+func (s *server) print(stdout, stderr io.Writer, text func(ctx context.Context, c *conn) (string, error)) int {
+	ctx := context.Background()
+	c, err := s.connect(ctx)
+	if err != nil {
+		return exit(err, stderr)
+	}
+	defer c.close()
+	out, err := text(ctx, c)
+	if err == nil {
+		_, err = io.WriteString(stdout, out)
+	}
+	return exit(err, stderr)
+}
+
+func listQueues(ctx context.Context, c *conn, pattern string) (string, error) {
+	all, more, err := c.queues(ctx, cmp.Or(pattern, "*"))
+	if err == nil {
+		all, err = c.stats(ctx, all)
+	}
+	if err != nil {
+		return "", err
+	}
+	now, _, err := c.now(ctx)
+	if err != nil {
+		return "", err
+	}
+	slices.SortFunc(all, func(a, b queue) int { return cmp.Compare(a.name, b.name) })
+	out := strings.Join(queueTable(all, now, 0), "\n") + "\n"
+	if more {
+		out += fmt.Sprintf("… and more than these %d: give a pattern, such as dqd queue ls 'mail*'\n", mostQueues)
+	}
+	return out, nil
+}
+
+// queueTable shows queues, a line each.
+func queueTable(all []queue, now int64, width int) []string {
+	rows := make([][]string, len(all))
+	for i := range all {
+		rows[i] = all[i].row(now)
+	}
+	return table([]column{
+		{"QUEUE", true}, {"READY", false}, {"LATE", false}, {"LEASED", false}, {"DELAYED", false}, {"NEXT", false},
+		{"DEAD", false}, {"WAITING", false}, {"PAUSED", true},
+	}, rows, width)
+}
+
+// row shows a queue: LATE is how long ago its oldest ready job was due, NEXT when its
+// next one will be, WAITING how many pops wait for it.
+func (q *queue) row(now int64) []string {
+	late, next, paused := "-", "-", "-"
+	if q.num("ready") > 0 {
+		late = span(q.num("oldest-ready-ms"))
+	}
+	if due := q.num("next-due"); due > 0 {
+		next = span(max(due-now, 0))
+	}
+	if p := q.text("paused"); p != "none" {
+		paused = p
+	}
+	return []string{
+		cut(shown(q.name, false), 40), q.text("ready"), late, q.text("leased"), q.text("delayed"), next,
+		q.text("dead"), q.text("blocked"), paused,
+	}
+}
+
+func showQueue(ctx context.Context, c *conn, name string) (string, error) {
+	replies, err := c.all(ctx, [][]any{{"DQSTATS", name}, {"DQCONFIG", "GET", name}, {"DQCONFIG", "GET", "*"}, {"DQPEEK", name, "COUNT", 10}})
+	if err != nil {
+		return "", err
+	}
+	stats, ok := fieldsOf(replies[0])
+	if !ok {
+		return "", fmt.Errorf("there is no queue %s", shown(name, false))
+	}
+	now, _, err := c.now(ctx)
+	if err != nil {
+		return "", err
+	}
+	next := "none"
+	if due := stats.num("next-due"); due > 0 {
+		next = moment(due, now)
+	}
+	pairs := [][2]string{{"queue", shown(name, false)}}
+	for _, field := range []string{"ready", "leased", "delayed", "dead"} {
+		pairs = append(pairs, [2]string{field, stats.text(field)})
+	}
+	pairs = append(pairs, [][2]string{
+		{"late", span(stats.num("oldest-ready-ms"))},
+		{"next due", next},
+		{"waiting pops", stats.text("blocked")},
+		{"paused", stats.text("paused")},
+		{"payloads", size(stats.num("bytes"))},
+	}...)
+	for _, field := range []string{"added", "delivered", "acked", "noack", "nacked", "lease-timeouts", "expired", "cancelled", "purged", "pruned"} {
+		pairs = append(pairs, [2]string{field, stats.text(field)})
+	}
+	for _, field := range []string{"late", "run"} {
+		pairs = append(pairs, [2]string{field + " p50 / p99", micros(stats.num(field+"-p50-us")) + " / " + micros(stats.num(field+"-p99-us"))})
+	}
+	out := list(pairs) + "\n" + settings(replies[1], replies[2])
+	jobs, _ := replies[3].([]any)
+	if len(jobs) == 0 {
+		return out, nil
+	}
+	var rows [][]string
+	for _, j := range jobs {
+		job, _ := j.([]any)
+		if len(job) != 4 {
+			return "", errNoDqd
+		}
+		id, _ := job[0].(string)
+		due, _ := job[1].(int64)
+		attempt, _ := job[2].(int64)
+		rows = append(rows, []string{cut(shown(id, false), 60), moment(due, now), strconv.FormatInt(attempt, 10)})
+	}
+	return out + "\n" + strings.Join(table([]column{{"FIRST JOBS", true}, {"DUE", true}, {"ATTEMPT", false}}, rows, 0), "\n") + "\n", nil
+}
+
+// settings shows those of a queue that are not the defaults of all.
+func settings(own, defaults any) string {
+	list, _ := own.([]any)
+	all, _ := fieldsOf(defaults)
+	var differ []string
+	for i := 0; i+1 < len(list); i += 2 {
+		name, _ := list[i].(string)
+		value, _ := list[i+1].(string)
+		if value != all.text(name) {
+			differ = append(differ, name+" "+value)
+		}
+	}
+	if len(differ) == 0 {
+		return "settings: the defaults\n"
+	}
+	return "settings (durations in ms): " + strings.Join(differ, ", ") + ", else the defaults\n"
+}

@@ -1,0 +1,206 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	topEvery  = 2 * time.Second
+	topQueues = 1000 // the largest, which are looked at
+)
+
+// Top is the sub-command: it shows what is ready, late, leased and dead, now; on a
+// terminal again every two seconds, until it is interrupted.
+func Top(args []string, stdout, stderr io.Writer) int {
+	var s server
+	f := s.flags()
+	once := f.Bool("once", false, "")
+	if _, err := parse(f, args, "top [--once]", 0, 0); err != nil {
+		return exit(err, stderr)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	c, err := s.connect(ctx)
+	if err != nil {
+		return exit(err, stderr)
+	}
+	defer c.close()
+	if _, _, ok := terminal(stdout); *once || !ok {
+		v, err := c.look(ctx)
+		if err == nil {
+			_, err = io.WriteString(stdout, strings.Join(v.lines(nil, 0, 0), "\n")+"\n")
+		}
+		return exit(err, stderr)
+	}
+	err = c.live(ctx, stdout)
+	if errors.Is(err, errInterrupted) {
+		err = nil
+	}
+	return exit(err, stderr)
+}
+
+// Sequences that terminals know.
+const (
+	beginScreen = "\x1b[?1049h\x1b[?25l"
+	endScreen   = "\x1b[?25h\x1b[?1049l"
+	home        = "\x1b[H"
+	clearLine   = "\x1b[K"
+	clearRest   = "\x1b[J"
+	bold, red   = "\x1b[1m", "\x1b[31m"
+	plain       = "\x1b[0m"
+)
+
+// live shows the view until ctx ends, or the server does.
+func (c *conn) live(ctx context.Context, w io.Writer) error {
+	color := os.Getenv("NO_COLOR") == ""
+	io.WriteString(w, beginScreen)
+	defer io.WriteString(w, endScreen)
+	tick := time.NewTicker(topEvery)
+	defer tick.Stop()
+	for before := (*view)(nil); ; {
+		v, err := c.look(ctx)
+		if err != nil {
+			return err
+		}
+		rows, columns, _ := terminal(w)
+		var b strings.Builder
+		b.WriteString(home)
+		for i, line := range v.lines(before, max(rows, 5), max(columns, 20)) {
+			if i > 0 {
+				b.WriteString("\r\n")
+			}
+			b.WriteString(paint(line, i, color) + clearLine)
+		}
+		b.WriteString(clearRest)
+		if _, err := io.WriteString(w, b.String()); err != nil {
+			return err
+		}
+		before = v
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// paint marks the head of the table, and what is wrong.
+func paint(line string, i int, color bool) string {
+	switch {
+	case !color:
+		return line
+	case i == headLines:
+		return bold + line + plain
+	case i < headLines && strings.Contains(line, alarm):
+		return red + line + plain
+	}
+	return line
+}
+
+// view is what the server said at one moment.
+type view struct {
+	addr   string
+	now    int64 // Unix ms
+	at     time.Time
+	info   fields
+	clock  fields
+	all    fields // DQSTATS of all queues
+	queues []queue
+	others int // queues that were not looked at
+}
+
+// look asks the server.
+func (c *conn) look(ctx context.Context) (v *view, err error) {
+	v = &view{addr: c.server.addr(), at: time.Now()}
+	if v.info, err = c.info(ctx); err != nil {
+		return nil, err
+	}
+	reply, err := c.do(ctx, "DQSTATS")
+	if err != nil {
+		return nil, err
+	}
+	v.all, _ = fieldsOf(reply)
+	all, _, err := c.queues(ctx, "*")
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b queue) int { return cmp.Or(cmp.Compare(b.live, a.live), cmp.Compare(a.name, b.name)) })
+	v.others = max(len(all)-topQueues, 0)
+	if v.queues, err = c.stats(ctx, all[:len(all)-v.others]); err != nil {
+		return nil, err
+	}
+	if v.now, v.clock, err = c.now(ctx); err != nil {
+		return nil, err
+	}
+	// First what is late, then what is at work, then what waits.
+	slices.SortFunc(v.queues, func(a, b queue) int {
+		return cmp.Or(
+			cmp.Compare(b.num("oldest-ready-ms"), a.num("oldest-ready-ms")), cmp.Compare(b.num("ready"), a.num("ready")),
+			cmp.Compare(b.num("leased"), a.num("leased")), cmp.Compare(b.live, a.live), cmp.Compare(a.name, b.name))
+	})
+	return v, nil
+}
+
+// alarm marks a line of the head that says that something is wrong.
+const alarm = "!"
+
+// headLines is how many lines stand above the table, an empty one with them.
+const headLines = 5
+
+// lines is the view as text of at most rows lines and columns characters; 0 = as many as
+// there are. before is an earlier view, for rates; nil = there is none.
+func (v *view) lines(before *view, rows, columns int) []string {
+	state := "clock " + v.clock.text("state")
+	if v.clock.text("state") != "ok" {
+		state += alarm
+	}
+	for _, guard := range []string{"disk", "maxmemory"} {
+		if g := v.info.text(guard + "_guard"); g != "ok" && g != "" {
+			state += fmt.Sprintf("   adds refused: %s%s", guard, alarm)
+		}
+	}
+	n := func(name string) int64 { return v.all.num(name) }
+	lines := []string{
+		fmt.Sprintf("dqd %s at %s   up %s   clients %s, waiting pops %d   %s", v.info.text("dqd_version"), v.addr,
+			span(v.info.num("uptime_in_seconds")*1000), v.info.text("connected_clients"), n("blocked"), state),
+		fmt.Sprintf("jobs    ready %d   late %s   leased %d   delayed %d   dead %d   payloads %s",
+			n("ready"), span(n("oldest-ready-ms")), n("leased"), n("delayed"), n("dead"), size(n("bytes"))),
+		fmt.Sprintf("lateness of deliveries   p50 %s   p99 %s   max %s", micros(n("late-p50-us")), micros(n("late-p99-us")), micros(n("late-max-us"))),
+	}
+	count := func(name string) string {
+		if before == nil {
+			return fmt.Sprintf("%s %d", name, n(name))
+		}
+		rate := float64(n(name)-before.all.num(name)) / v.at.Sub(before.at).Seconds()
+		return fmt.Sprintf("%s %.0f/s", name, max(rate, 0))
+	}
+	var counts []string
+	for _, name := range []string{"added", "delivered", "acked", "nacked", "lease-timeouts", "cancelled", "expired"} {
+		counts = append(counts, count(name))
+	}
+	lines = append(lines, strings.Join(counts, "   "), "")
+	for i := range lines {
+		if columns > 0 {
+			lines[i] = cut(lines[i], columns)
+		}
+	}
+	lines = append(lines, queueTable(v.queues, v.now, columns)...)
+	more := v.others
+	if rows > 0 && len(lines) > rows {
+		more += len(lines) - rows + 1
+		lines = lines[:rows-1]
+	} else if more == 0 {
+		return lines
+	}
+	return append(lines, fmt.Sprintf("… %d more queues: dqd queue ls", more))
+}

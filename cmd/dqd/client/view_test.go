@@ -1,0 +1,110 @@
+package client
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSpan(t *testing.T) {
+	for ms, want := range map[int64]string{
+		0: "0ms", 999: "999ms", 1000: "1.0s", 59_999: "59.9s", 60_000: "1m00s", 3_599_999: "59m59s",
+		3_600_000: "1h00m", 86_399_999: "23h59m", 86_400_000: "1d00h", 40 * 86_400_000: "40d00h", -1500: "-1.5s",
+	} {
+		if got := span(ms); got != want {
+			t.Errorf("%d ms is shown as %s, want %s", ms, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1 << 20: "1.0 MiB", 1<<20 - 1: "1.0 MiB", 5 << 40: "5.0 TiB", 5 << 50: "5120.0 TiB"} {
+		if got := size(n); got != want {
+			t.Errorf("%d bytes are shown as %s, want %s", n, got, want)
+		}
+	}
+}
+
+// Nothing that a client put into a name or a payload reaches a terminal as a command.
+func TestShown(t *testing.T) {
+	for s, want := range map[string]string{
+		"mail": "mail", "größe 東": "größe 東", "": `""`, "a\x1b[2Jb": `"a\x1b[2Jb"`, "\xff": `"\xff"`, "a\nb": `"a\nb"`, `"quoted"`: `"\"quoted\""`, "a\u202eb": `"a\u202eb"`,
+	} {
+		if got := shown(s, false); got != want {
+			t.Errorf("%q is shown as %s, want %s", s, got, want)
+		}
+	}
+	if got := shown("{\n\t\"a\": 1\n}", true); got != "{\n\t\"a\": 1\n}" {
+		t.Errorf("lines of a payload are shown as %s", got)
+	}
+	if got := shown("a\rb\x1b", true); got != `"a\rb\x1b"` {
+		t.Error(got)
+	}
+}
+
+// sample is what a server said.
+func sample(at time.Time, added int64) *view {
+	stats := func(ready, late, leased, delayed, next, dead, blocked int64, paused string) fields {
+		f := fields{
+			"ready": ready, "oldest-ready-ms": late, "leased": leased, "delayed": delayed, "dead": dead, "blocked": blocked, "paused": paused,
+			"bytes": int64(5000), "added": added, "delivered": int64(7), "late-p50-us": int64(310), "late-p99-us": int64(2400), "late-max-us": int64(250_000),
+		}
+		if next > 0 {
+			f["next-due"] = next
+		}
+		return f
+	}
+	const now = 1_800_000_000_000
+	return &view{
+		addr: "127.0.0.1:7711", at: at, now: now,
+		info:  fields{"dqd_version": "1.0.0", "uptime_in_seconds": "4000", "connected_clients": "12", "disk_guard": "ok", "maxmemory_guard": "ok"},
+		clock: fields{"state": "ok"},
+		all:   stats(1234567, 65_000, 3, 20, now+1, 4, 2, ""),
+		queues: []queue{
+			{"orders", 10, stats(1234567, 65_000, 3, 0, 0, 4, 2, "none")},
+			{"a\nb", 10, stats(0, 0, 0, 20, now+90_000, 0, 0, "all")},
+		},
+	}
+}
+
+const wantView = `
+dqd 1.0.0 at 127.0.0.1:7711   up 1h06m   clients 12, waiting pops 2   clock ok
+jobs    ready 1234567   late 1m05s   leased 3   delayed 20   dead 4   payloads 4.9 KiB
+lateness of deliveries   p50 0.31ms   p99 2.40ms   max 250ms
+added 100   delivered 7   acked 0   nacked 0   lease-timeouts 0   cancelled 0   expired 0
+
+QUEUE     READY   LATE  LEASED  DELAYED   NEXT  DEAD  WAITING  PAUSED
+orders  1234567  1m05s       3        0      -     4        2  -
+"a\nb"        0      -       0       20  1m30s     0        0  all
+`
+
+func TestView(t *testing.T) {
+	begin := time.Unix(1_800_000_000, 0)
+	v := sample(begin, 100)
+	text := func(lines []string) string { return "\n" + strings.Join(lines, "\n") + "\n" }
+	if got := text(v.lines(nil, 0, 0)); got != wantView {
+		t.Errorf("got%s\nwant%s", got, wantView)
+	}
+	later := sample(begin.Add(2*time.Second), 350)
+	later.info["disk_guard"], later.clock["state"] = "refuses-adds", "held"
+	lines := later.lines(v, 0, 0)
+	if !strings.HasPrefix(lines[3], "added 125/s   delivered 0/s") || !strings.HasSuffix(lines[0], "clock held!   adds refused: disk!") {
+		t.Error(text(lines))
+	}
+	if got := paint(lines[0], 0, true); got != red+lines[0]+plain {
+		t.Errorf("%q", got)
+	}
+	if got := paint(lines[headLines], headLines, true); !strings.HasPrefix(got, bold+"QUEUE ") {
+		t.Errorf("%q", got)
+	}
+	if got := paint(lines[0], 0, false); got != lines[0] {
+		t.Errorf("%q", got)
+	}
+	// A small terminal.
+	lines = later.lines(v, 7, 30)
+	if len(lines) != 7 || lines[6] != "… 2 more queues: dqd queue ls" {
+		t.Error(text(lines))
+	}
+	for _, l := range lines {
+		if n := len([]rune(l)); n > 30 {
+			t.Errorf("%d characters: %s", n, l)
+		}
+	}
+}

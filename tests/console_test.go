@@ -1,0 +1,139 @@
+package tests
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"dqd/tests/dqdtest"
+)
+
+// masked replaces what differs from run to run: times, durations, addresses.
+func masked(s string) string {
+	for _, m := range []struct{ pattern, with string }{
+		{`\d{4}-\d\d-\d\dT[\d:.]+Z`, "TIME"},
+		{`127\.0\.0\.1:\d+`, "ADDR"},
+		{`\b\d+(\.\d+)?(ms|s|m\d\ds|h\d\dm)\b`, "SPAN"},
+		{`dqd \S+ at`, "dqd VERSION at"},
+		{` +`, " "},
+	} {
+		s = regexp.MustCompile(m.pattern).ReplaceAllString(s, m.with)
+	}
+	return s
+}
+
+// The session of somebody who looks at a server, into a file or a pipe.
+func TestConsole(t *testing.T) {
+	server := dqdtest.Start(t, dqdtest.Options{Password: "secret"})
+	t.Setenv("DQD_REQUIREPASS", "secret")
+	show(t, server.Dial(),
+		"DQADD orders o-1 paid DELAY 1h META shop north", "DQADD orders o-2 unpaid", "DQADD orders o-3 x PRI 0 LEASE 1h", "DQPOP orders WORKER w1",
+		"DQADD mail m-1 hello DELAY 25d ATTEMPTS 0", "DQCONFIG SET mail max-len 9", "DQPAUSE mail",
+		"DQADD esc \x1b[2J x DELAY 1h",
+	)
+	for _, test := range []struct {
+		code int
+		args string
+		want string
+	}{
+		{0, "queue ls", `QUEUE READY LATE LEASED DELAYED NEXT DEAD WAITING PAUSED
+esc 0 - 0 1 SPAN 0 0 -
+mail 0 - 0 1 24d23h 0 0 out
+orders 1 SPAN 1 1 SPAN 0 0 -
+`},
+		{0, "queue ls m*", `QUEUE READY LATE LEASED DELAYED NEXT DEAD WAITING PAUSED
+mail 0 - 0 1 24d23h 0 0 out
+`},
+		{0, "queue show mail", `queue mail
+ready 0
+leased 0
+delayed 1
+dead 0
+late SPAN
+next due TIME (in 24d23h)
+waiting pops 0
+paused out
+payloads 5 B
+added 1
+delivered 0
+acked 0
+noack 0
+nacked 0
+lease-timeouts 0
+expired 0
+cancelled 0
+purged 0
+pruned 0
+late p50 / p99 SPAN / SPAN
+run p50 / p99 SPAN / SPAN
+
+settings (durations in ms): max-len 9, else the defaults
+
+FIRST JOBS DUE ATTEMPT
+m-1 TIME (in 24d23h) 0
+`},
+		{0, "job show orders o-1", `id o-1
+queue orders
+state delayed
+due TIME (in SPAN)
+created TIME (SPAN ago)
+attempt 0
+max-attempts 25
+token -
+lease-until -
+worker -
+pri 128
+backoff exp:1000:3600000:2:0%
+expire-at -
+reason -
+late -
+size 4 B
+meta shop=north
+
+paid
+`},
+		{1, "job show orders o-9", "dqd: queue orders has no job o-9, neither live nor dead\n"},
+		{1, "queue show none", "dqd: there is no queue none\n"},
+		{2, "queue", "dqd: write dqd queue ls [PATTERN], or dqd queue show QUEUE\n"},
+		{2, "job show orders", "dqd: an argument is missing: write dqd job show QUEUE ID [--host h] [--port n] [--password-file f]\n"},
+		{2, "top --password secret", "dqd: --password would show the password to everybody on this machine: give it in the environment as DQD_REQUIREPASS, or name its file by --password-file\n"},
+		{0, "top", `dqd VERSION at ADDR up SPAN clients 2, waiting pops 0 clock ok
+jobs ready 1 late SPAN leased 1 delayed 3 dead 0 payloads 17 B
+lateness of deliveries p50 SPAN p99 SPAN max SPAN
+added 5 delivered 1 acked 0 nacked 0 lease-timeouts 0 cancelled 0 expired 0
+
+QUEUE READY LATE LEASED DELAYED NEXT DEAD WAITING PAUSED
+orders 1 SPAN 1 1 SPAN 0 0 -
+esc 0 - 0 1 SPAN 0 0 -
+mail 0 - 0 1 24d23h 0 0 out
+`},
+	} {
+		out, code := tool(t, append(strings.Fields(test.args), at(server)...)...)
+		if got := masked(out); code != test.code || got != test.want {
+			t.Errorf("dqd %s: exit code %d\n%s\nwant %d\n%s", test.args, code, got, test.code, test.want)
+		}
+	}
+	if out := mustTool(t, append([]string{"queue", "show", "esc"}, at(server)...)...); strings.Contains(out, "\x1b") || !strings.Contains(out, `"\x1b[2J"`) {
+		t.Errorf("an id reaches the terminal as it is: %q", out)
+	}
+	t.Setenv("DQD_REQUIREPASS", "wrong")
+	if out, code := tool(t, append([]string{"top"}, at(server)...)...); code != 1 || !strings.Contains(out, "the server wants its password: ") {
+		t.Errorf("%d %s", code, out)
+	}
+	server.Stop()
+	if out, code := tool(t, append([]string{"top"}, at(server)...)...); code != 1 || !strings.Contains(out, "nobody listens at ") {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
+// On a terminal dqd top shows what changes, and gives the screen back when it is interrupted.
+func TestTopOnATerminal(t *testing.T) {
+	server := dqdtest.Start(t, dqdtest.Options{})
+	top := openTerminal(t, dqdtest.Binary(t), append([]string{"top"}, at(server)...)...)
+	top.shows("\x1b[?1049h")
+	top.shows("\x1b[1mQUEUE ")
+	show(t, server.Dial(), "DQADD orders o-1 paid DELAY 1h")
+	top.shows("\norders ")
+	top.enter("\x03")
+	top.shows("\x1b[?1049l")
+}
