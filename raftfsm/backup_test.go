@@ -7,16 +7,17 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"dqd/persist"
+	"dqd/persist/disktest"
 	"dqd/persist/record"
 	"dqd/raftfsm/archive"
 	"dqd/raftfsm/effect"
@@ -368,23 +369,18 @@ func TestRestoreCrash(t *testing.T) {
 	seed := seedOf(t) // in a bubble the clock says always the same
 	synctest.Test(t, func(t *testing.T) {
 		all, digest, _ := smallBackup(t, seed, 40)
-		var left []*vfs.MemFS
-		mem := persist.CrashFS()
-		rng := rand.New(rand.NewPCG(seed, 9))
-		var mu atomic.Bool
-		o := smallOptions(errorfs.Wrap(reusingFS{mem}, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && mu.CompareAndSwap(false, true) {
-				if rng.IntN(*crashEvery) == 0 {
-					left = append(left, mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50 * rng.IntN(3), RNG: rng}))
-				}
-				mu.Store(false)
-			}
-			return nil
-		})))
+		var mu sync.Mutex // guards left: operations come from several goroutines
+		var left []persist.FS
+		disk := disktest.New()
+		o := smallOptions(disk.Cuts(seed, *crashEvery, func(cut func() disktest.Cut) {
+			mu.Lock()
+			defer mu.Unlock()
+			left = append(left, cut().FS)
+		}))
 		if _, err := Restore(o, bytes.NewReader(all), time.Now().UnixNano()); err != nil {
 			t.Fatal(err)
 		}
-		left = append(left, mem.CrashClone(vfs.CrashCloneCfg{}))
+		left = append(left, disk.Cut(0, seed, "the end").FS)
 		seen := map[string]int{}
 		for i, fs := range left {
 			o := smallOptions(fs)

@@ -52,7 +52,7 @@ func sizesOf(maxMemory int64) storeSizes {
 	share := func(part, least, most int64) int64 { return min(max(maxMemory/part, least), most) }
 	return storeSizes{
 		stateCache:    share(16, 4<<20, 128<<20),
-		stateMemTable: uint64(share(32, 2<<20, 64<<20)),
+		stateMemTable: uint64(share(64, 2<<20, 32<<20)),
 		logMemTable:   uint64(share(128, 1<<20, 16<<20)),
 	}
 }
