@@ -6,8 +6,8 @@ type Shutdown struct{ Abort bool }
 
 func (*Shutdown) isRequest() {}
 
-// ErrDebug is the answer to DEBUG.
-const ErrDebug = Error(`ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.`)
+// ErrDebug is the answer to DEBUG. Redis goes on with the setting that allows it.
+const ErrDebug = Error("ERR DEBUG command not allowed. dqd has none of its sub-commands, and no setting that brings them.")
 
 var shutdown = Command{
 	Name: "shutdown", Arity: -1, Flags: []string{"admin", "noscript", "loading", "stale", "no_multi", "allow_busy"},

@@ -62,7 +62,7 @@ func IfFull(dir string, err error) error {
 
 // fail reports a fault and returns the first one.
 func (f *fault) fail(err error) error {
-	err = IfFull(f.dir, err)
+	err = IfFull(f.dir, plain(err))
 	f.mu.Lock()
 	first := f.err == nil
 	if first {
@@ -106,7 +106,7 @@ type pebbleLogger struct {
 func (l *pebbleLogger) Infof(format string, args ...any) {} // compactions and flushes; see Metrics
 
 func (l *pebbleLogger) Errorf(format string, args ...any) {
-	l.log.Error("storage", "store", l.name, "message", fmt.Sprintf(format, args...))
+	l.log.Error("storage", "store", l.name, "message", plainText(fmt.Sprintf(format, args...)))
 }
 
 func (l *pebbleLogger) Fatalf(format string, args ...any) {
@@ -145,7 +145,7 @@ func (l *pebbleLogger) listener() *pebble.EventListener {
 			l.fault.fail(fmt.Errorf("%s: background error: %w", l.name, err))
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			l.fault.fail(fmt.Errorf("%s: damaged file %s: %v", l.name, info.Path, info.Details))
+			l.fault.fail(fmt.Errorf("%s: %w file %s: %w", l.name, ErrDamaged, info.Path, info.Details))
 		},
 	}
 }

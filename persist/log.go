@@ -102,14 +102,14 @@ func OpenLog(dir string, shard uint32, o LogOptions) (*Log, error) {
 	opt.EventListener.WALCreated = l.walCreated
 	var err error
 	if l.witness.marker, err = checkWAL(o.FS, dir, o.MustExist); err != nil {
-		return nil, fmt.Errorf("opening the log store: %s: %w", dir, err)
+		return nil, fmt.Errorf("opening the log store: %s: %w", dir, plain(err))
 	}
 	if l.db, err = openPebble(dir, opt, l.fault); err != nil {
 		return nil, fmt.Errorf("opening the log store: %w", err)
 	}
 	if err = l.load(); err != nil {
 		l.fault.close(l.db)
-		return nil, fmt.Errorf("opening the log store: %s: %w", dir, err)
+		return nil, fmt.Errorf("opening the log store: %s: %w", dir, plain(err))
 	}
 	if o.WarmUp {
 		l.running.Go(func() { l.warmUp(dir, o) })
@@ -257,7 +257,7 @@ func (l *Log) Get(index uint64) (Entry, error) {
 		return Entry{}, ErrNotFound
 	}
 	if err != nil {
-		return Entry{}, fmt.Errorf("reading log entry %d: %w", index, err)
+		return Entry{}, fmt.Errorf("reading log entry %d: %w", index, plain(err))
 	}
 	value := bytes.Clone(v)
 	closer.Close()
@@ -278,14 +278,14 @@ func (l *Log) Check(visit func(e *Entry) error) error {
 	lo, hi := l.bounds()
 	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
-		return fmt.Errorf("reading the log: %w", err)
+		return fmt.Errorf("reading the log: %w", plain(err))
 	}
 	defer it.Close()
 	next := l.FirstIndex()
 	for valid := it.First(); valid; valid = it.Next() {
 		v, err := it.ValueAndErr()
 		if err != nil {
-			return fmt.Errorf("reading the log: %w", err)
+			return fmt.Errorf("reading the log: %w", plain(err))
 		}
 		e, err := decodeEntry(it.Key(), v)
 		if err != nil {
@@ -303,7 +303,7 @@ func (l *Log) Check(visit func(e *Entry) error) error {
 		}
 	}
 	if err := it.Error(); err != nil {
-		return fmt.Errorf("reading the log: %w", err)
+		return fmt.Errorf("reading the log: %w", plain(err))
 	}
 	if last := l.LastIndex(); last > 0 && next != last+1 {
 		return fmt.Errorf("the log: %w: it ends at entry %d instead of %d", ErrDamaged, next-1, last)

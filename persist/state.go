@@ -130,7 +130,7 @@ func openPebble(dir string, opt *pebble.Options, f *fault) (*pebble.DB, error) {
 	opt.FS = loudFS{mergesFS{orderedFS{opt.FS}, &f.merges}, f}
 	db, err := pebble.Open(dir, opt)
 	if err != nil && !ofSystem(err) {
-		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+		err = fmt.Errorf("%w: %w", ErrDamaged, plain(err))
 	}
 	if err == nil && f.check() != nil {
 		f.close(db)
@@ -311,7 +311,7 @@ func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("reading the state store: %w", err)
+		return nil, false, fmt.Errorf("reading the state store: %w", plain(err))
 	}
 	value := bytes.Clone(v)
 	return value, true, closer.Close()
@@ -331,20 +331,20 @@ func iterate(r pebble.Reader, lo, hi []byte, first, next func(*pebble.Iterator) 
 	}
 	it, err := r.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
-		return fmt.Errorf("scanning the state store: %w", err)
+		return fmt.Errorf("scanning the state store: %w", plain(err))
 	}
 	for valid := first(it); valid; valid = next(it) {
 		v, verr := it.ValueAndErr()
 		if verr != nil {
 			it.Close()
-			return fmt.Errorf("scanning the state store: %w", verr)
+			return fmt.Errorf("scanning the state store: %w", plain(verr))
 		}
 		if !fn(it.Key(), v) {
 			break
 		}
 	}
 	if err := it.Close(); err != nil {
-		return fmt.Errorf("scanning the state store: %w", err)
+		return fmt.Errorf("scanning the state store: %w", plain(err))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -137,5 +138,20 @@ func TestStatePrefix(t *testing.T) {
 			t.Errorf("after %d of 300 batches, %d flushed: not that state", n, flushed)
 		}
 		s.Close()
+	}
+}
+
+// What Pebble says of damage is one line without its own marks, and still its error.
+func TestPlainErrors(t *testing.T) {
+	noise := errors.Join(syscall.EIO, errors.New("<corruption detail carrier>"))
+	err := fmt.Errorf("reading: %w", plain(noise))
+	if err.Error() != "reading: input/output error" || !errors.Is(err, syscall.EIO) {
+		t.Errorf("%q", err)
+	}
+	if two := plain(errors.Join(errors.New("a"), errors.New("b"))); two.Error() != "a, b" {
+		t.Errorf("%q", two)
+	}
+	if plain(nil) != nil || plain(syscall.EIO) != error(syscall.EIO) {
+		t.Error("an error without noise is another one now")
 	}
 }

@@ -27,13 +27,13 @@ func (l *Log) CheckTables() []error {
 func checkTables(db *pebble.DB, fs FS, dir string) (problems []error) {
 	levels, err := db.SSTables()
 	if err != nil {
-		return []error{err}
+		return []error{plain(err)}
 	}
 	for _, tables := range levels {
 		for _, t := range tables {
 			name := fmt.Sprintf("%06d.sst", uint64(t.BackingSSTNum))
 			if err := checkTable(fs, fs.PathJoin(dir, name)); err != nil {
-				problems = append(problems, fmt.Errorf("table %s: %w: %v", name, ErrDamaged, err))
+				problems = append(problems, fmt.Errorf("table %s: %w: %v", name, ErrDamaged, plain(err)))
 			}
 		}
 	}

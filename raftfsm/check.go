@@ -46,8 +46,8 @@ func Check(o Options) (c Checked, err error) {
 	o.FS = persist.ReadOnlyFS(o.FS)
 	f := folder{fs: o.FS, dir: o.Dir, shard: o.Shard, node: o.NodeID}
 	c.Empty, err = f.examine()
-	if c.Empty {
-		return c, nil
+	if c.Empty || errors.Is(err, ErrForeign) {
+		return c, err
 	}
 	ck := checker{Checked: c, o: o, f: f}
 	ck.problem(err)

@@ -81,7 +81,11 @@ func (f *folder) unfinished() (bool, error) {
 	if slices.Contains(names, restoringName) {
 		return false, refusef(f.dir, "a restore into it was interrupted", "run dqd restore again")
 	}
-	if len(names) > 0 && !slices.Contains(names, incompleteName) {
+	switch ours := slices.Contains(names, logName) || slices.Contains(names, f.fs.PathBase(f.shardDir())); {
+	case len(names) == 0 || slices.Contains(names, incompleteName):
+	case !ours:
+		return false, fmt.Errorf("%w on folder %s: it is %w and not empty; use an empty folder, or one of dqd", ErrRefused, f.dir, ErrForeign)
+	default:
 		return false, refusef(f.dir, "it has no file FORMAT but holds %s",
 			"use an empty folder, or put the file back", strings.Join(names, ", "))
 	}

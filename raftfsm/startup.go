@@ -14,6 +14,9 @@ import (
 // ErrRefused is wrapped by every refusal to start on what the folder holds.
 var ErrRefused = errors.New("refusing to start")
 
+// ErrForeign is wrapped by the refusal of a folder that dqd did not make.
+var ErrForeign = errors.New("no folder of dqd")
+
 // refusef explains a refusal in one line: which folder, what is wrong, what to do.
 func refusef(dir, what, todo string, args ...any) error {
 	what = strings.ReplaceAll(fmt.Sprintf(what, args...), "\n", ", ")

@@ -30,7 +30,7 @@ func TestConfigSet(t *testing.T) {
 	failed := func(name, why string) string {
 		return "-ERR CONFIG SET failed (possibly related to argument '" + name + "') - " + why + "\r\n"
 	}
-	both(t, Options{LogLevel: new(slog.LevelVar), MostClients: 20_000, Started: map[string]string{"port": "7711", "dir": "not this one"}}, func(r *rig) {
+	both(t, Options{LogLevel: new(slog.LevelVar), MostClients: 20_000, Port: 7711}, func(r *rig) {
 		c := r.client()
 		for _, test := range []struct{ name, value, shown, refusal string }{
 			{"maxclients", "5", "5", ""},
@@ -52,6 +52,8 @@ func TestConfigSet(t *testing.T) {
 			{"latency-monitor-threshold", "0", "0", ""},
 			{"latency-monitor-threshold", "20", "20", ""},
 			{"maxmemory-clients", "64mb", "67108864", ""},
+			{"maxmemory-clients", "10%", "107374180", ""},
+			{"maxmemory-clients", "64mb", "67108864", ""},
 			{"maxmemory-clients", "x", "67108864", failed("maxmemory-clients", "argument must be a memory value, such as 256mb")},
 			{"maxmemory-clients", "1kb", "67108864", failed("maxmemory-clients", "argument must be between 1048576 and 1073741824 inclusive")},
 			{"protected-mode", "no", "no", ""},
@@ -59,8 +61,8 @@ func TestConfigSet(t *testing.T) {
 			{"loglevel", "debug", "debug", ""},
 			{"loglevel", "notice", "info", ""},
 			{"loglevel", "loud", "info", failed("loglevel", "argument(s) must be one of the following: debug, info, warn, error")},
-			{"databases", "16", "1", failed("databases", "can't set immutable config: set it in the configuration file and restart")},
-			{"port", "1", "7711", failed("port", "can't set immutable config: set it in the configuration file and restart")},
+			{"databases", "16", "1", failed("databases", "can't set immutable config: dqd has this value and no other")},
+			{"port", "1", "7711", failed("port", "can't set immutable config: start the server with --port, DQD_PORT, or a line in its configuration file")},
 		} {
 			want := test.refusal
 			if want == "" {

@@ -176,7 +176,7 @@ save
 $0
 
 > CONFIG SET databases 5
--ERR CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config: set it in the configuration file and restart
+-ERR CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config: dqd has this value and no other
 > CONFIG SET nosuch 5
 -ERR Unknown option or number of arguments for CONFIG SET - 'nosuch'
 > CONFIG RESETSTAT

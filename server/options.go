@@ -12,7 +12,7 @@ import (
 )
 
 // Options configure a Server. The zero value serves; fields left zero get the
-// defaults written beside them. CONFIG SET changes some of them: see config.go.
+// defaults written beside them. Some of them are settings: see settings.go.
 type Options struct {
 	// Password is asked of every client when it is not empty. It appears in no
 	// log, INFO or CONFIG GET.
@@ -82,25 +82,35 @@ type Options struct {
 	ClockTrust time.Duration
 	// Version is dqd's own ("dev").
 	Version string
-	// Dir and ConfigFile are shown by INFO and CONFIG GET.
-	Dir        string
+	// ConfigFile is shown by INFO.
 	ConfigFile string
-	// Started are further settings that the process was started with, for
-	// CONFIG GET. No secrets.
-	Started map[string]string
+	// What follows is for whoever makes the server; CONFIG GET shows it. An
+	// HTTPPort below 0 means none; of Bind and HTTPBind "*" means all addresses.
+	Bind         []string
+	Port         int
+	HTTPBind     string
+	HTTPPort     int
+	Dir          string
+	PasswordFile string
+	MinDiskFree  guard.MinFree
 	// Stop is called once when a client asks for SHUTDOWN, and returns at once;
 	// nil = the server cannot be asked to end.
 	Stop func()
 	// Log takes the events (slog.Default).
 	Log *slog.Logger
-	// LogLevel is what CONFIG SET loglevel moves (nil = the level is fixed).
+	// Level is that of the log, and LogLevel what has the log heed it (nil = the
+	// level is fixed).
+	Level    slog.Level
 	LogLevel *slog.LevelVar
+
+	// settled: all settings have their values, zero is one as any other.
+	settled bool
 }
 
 // withDefaults fills in what was left out.
 func (o Options) withDefaults() Options {
 	def(&o.MaxClients, 10_000)
-	def(&o.MostClients, max(1_000_000, o.MaxClients))
+	def(&o.MostClients, max(maxClientsMost, o.MaxClients))
 	def(&o.Memory, 1<<30)
 	def(&o.ClientBuffers, o.Memory/4)
 	def(&o.OutputBuffer, 32<<20)
@@ -112,9 +122,11 @@ func (o Options) withDefaults() Options {
 	def(&o.WriteTimeout, 10*time.Second)
 	def(&o.LoadingWait, 4*time.Second)
 	def(&o.KeepAlive, time.Minute)
-	def(&o.SlowerThan, 10*time.Millisecond)
-	def(&o.SlowLog, 128)
-	def(&o.LatencyEvent, 100*time.Millisecond)
+	if !o.settled {
+		def(&o.SlowerThan, 10*time.Millisecond)
+		def(&o.SlowLog, 128)
+		def(&o.LatencyEvent, 100*time.Millisecond)
+	}
 	def(&o.Limits, resp.DefaultLimits())
 	def(&o.Version, "dev")
 	if o.Arguments == nil {

@@ -432,7 +432,7 @@ func TestClientList(t *testing.T) {
 // No password and no payload is in anything that shows what goes on, nor in the log.
 func TestNothingShowsSecrets(t *testing.T) {
 	const canary = "canary-9b27"
-	both(t, Options{Password: canary, SlowerThan: 1, LatencyEvent: 1, Started: map[string]string{"port": "7711"}}, func(r *rig) {
+	both(t, Options{Password: canary, SlowerThan: 1, LatencyEvent: 1}, func(r *rig) {
 		c := r.client()
 		c.ask("AUTH "+canary, "+OK\r\n")
 		c.ask("CONFIG SET slowlog-log-slower-than 0 slowlog-max-len 1000", "+OK\r\n")

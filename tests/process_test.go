@@ -237,12 +237,14 @@ func TestDamagedDataIsRefused(t *testing.T) {
 				if strings.Contains(err.Error(), "panic: ") {
 					t.Errorf("%s: refused without a message: %v", what, err)
 				}
+				advised(t, what, err.Error())
 				continue
 			}
 			found, err := audit(second, book, "kill")
 			switch {
 			case err != nil && second.EndsBySelf():
 				stopped++
+				advised(t, what, second.Log())
 			case err != nil:
 				t.Errorf("%s: %v", what, err)
 			case len(found) > 0:
@@ -257,6 +259,17 @@ func TestDamagedDataIsRefused(t *testing.T) {
 	t.Logf("refused at the start: %d, stopped when it was read: %d, harmless: %d", refused, stopped, harmless)
 	if refused+stopped == 0 {
 		t.Error("no damage was noticed")
+	}
+}
+
+// advised checks that who ends by a damaged file says what to do, in plain words.
+func advised(t *testing.T, what, text string) {
+	t.Helper()
+	if strings.Contains(text, "fatal storage error") && strings.Contains(text, "damaged") && !strings.Contains(text, "run dqd check ") {
+		t.Errorf("%s: does not say what to do:\n%s", what, text)
+	}
+	if strings.Contains(text, "carrier") {
+		t.Errorf("%s: shows what is Pebble's own:\n%s", what, text)
 	}
 }
 

@@ -53,7 +53,8 @@ func TestConnectionCommandsAreAnsweredAsByRedis(t *testing.T) {
 				`ECHO x; INFO; CONFIG GET *; COMMAND; CLIENT ID; SELECT 0; TIME; HELLO 4; RESET; PING`,
 				`HELLO 3 AUTH default wrong; HELLO 3 AUTH nobody wrong; PING; QUIT`)
 		} else { // before AUTH dqd says no more than that
-			sessions = append(sessions, `DEBUG; DEBUG SLEEP 0; DEBUG NONSENSE`)
+			// Behind DEBUG SLEEP Redis advises a setting, which dqd does not have.
+			sessions = append(sessions, `DEBUG`)
 		}
 		t.Run(name, func(t *testing.T) {
 			redis := dqdtest.StartRedis(t, redisArgs...)

@@ -116,7 +116,7 @@ func TestStartIsRefusedWithARemedy(t *testing.T) {
 		{"folder is a file", []string{"--dir", filepath.Join(folder("file"), "file")}, 0, 1,
 			[]string{"not a directory: choose a folder with --dir"}},
 		{"folder of something else", []string{"--dir", folder("photo.jpg")}, 0, 1,
-			[]string{"it has no file FORMAT but holds photo.jpg; use an empty folder, or put the file back"}},
+			[]string{"it is no folder of dqd and not empty; use an empty folder, or one of dqd"}},
 		{"log lost", []string{"--dir", damaged("log")}, 0, 1,
 			[]string{"/log: the store is missing; restore the whole data folder from a backup"}},
 		{"state lost", []string{"--dir", damaged("shard-0/state")}, 0, 1,
@@ -124,7 +124,7 @@ func TestStartIsRefusedWithARemedy(t *testing.T) {
 		{"few open files", []string{"--dir", folder()}, 255, 1,
 			[]string{"the limit of open files is 255: 256 are needed at least; raise it with ulimit -n, or LimitNOFILE in a unit of systemd"}},
 		{"wrong setting", []string{"--prot", "1"}, 0, 2,
-			[]string{`unknown flag --prot, did you mean "port"?`}},
+			[]string{`unknown flag --prot, did you mean --port?`}},
 		{"wrong value", []string{"--port", "66000"}, 0, 2,
 			[]string{"--port 66000: write a number from 0 to 65535"}},
 	}

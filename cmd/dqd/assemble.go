@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"dqd/commands"
 	"dqd/persist"
 	"dqd/raftfsm"
 	"dqd/server"
@@ -46,7 +45,7 @@ const nodeName = "node-1"
 //	clients → server → shard → raft → log and state store
 //	          ↑ replies  ↑ clock, alarms
 func assemble(c *config, log *slog.Logger) (_ *node, err error) {
-	n := &node{config: c, failed: make(chan error, len(c.bind)+1), asked: make(chan struct{}), serving: make(chan struct{})}
+	n := &node{config: c, failed: make(chan error, len(c.Bind)+1), asked: make(chan struct{}), serving: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			n.shutdown()
@@ -57,40 +56,23 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 		log.Info("clock", "source", i.Source, "tsc-hz", i.HzTSC, "reason", i.Reason)
 	}})
 
-	limits := commands.DefaultLimits()
-	limits.MaxPayload = int(c.maxPayload)
 	disk := persist.DiskFS()
 	var ballast *persist.Ballast
 	n.guard, ballast = newGuard(c, disk, log)
-	if n.server, err = server.New(server.Options{
-		Password:    c.password,
-		Unprotected: c.unprotected,
-		MaxClients:  c.maxClients,
-		MostClients: c.mostClients,
-		Memory:      c.maxMemory,
-		Cluster:     c.cluster,
-		Guard:       n.guard,
-		Arguments:   limits,
-		Wall:        n.clock.Wall,
-		ClockTrust:  time.Duration(c.clockTrust),
-		Version:     buildVersion(),
-		Dir:         c.dir,
-		ConfigFile:  c.file,
-		Started:     c.given,
-		Stop:        func() { close(n.asked) },
-		Log:         log,
-		LogLevel:    &c.logLevel,
-	}); err != nil {
+	options := c.Options
+	options.Guard, options.Wall, options.Version, options.Log = n.guard, n.clock.Wall, buildVersion(), log
+	options.Stop = func() { close(n.asked) }
+	if n.server, err = server.New(options); err != nil {
 		return nil, err
 	}
-	if n.listeners, err = listen(c.bind, c.port); err != nil {
+	if n.listeners, err = listen(c.Bind, c.Port); err != nil {
 		return nil, err
 	}
 	for _, l := range n.listeners {
 		go func() { n.fail(n.server.Serve(l)) }()
 	}
-	if c.httpPort >= 0 {
-		if n.web, err = net.Listen("tcp", net.JoinHostPort(c.httpBind, fmt.Sprint(c.httpPort))); err != nil {
+	if c.HTTPPort >= 0 {
+		if n.web, err = listenOn(c.HTTPBind, c.HTTPPort); err != nil {
 			return nil, err
 		}
 		n.http = n.server.HTTP()
@@ -98,10 +80,10 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 	}
 
 	observe := n.server.Observer()
-	sizes := sizesOf(c.maxMemory)
+	sizes := sizesOf(c.Memory)
 	tables, _ := filesOf(openFiles())
 	if n.raft, err = raftfsm.Open(raftfsm.Options{
-		Dir:    c.dir,
+		Dir:    c.Dir,
 		FS:     ballast.FS(),
 		NodeID: nodeName,
 		Logger: log,
@@ -121,6 +103,7 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 		StateMemTable: sizes.stateMemTable,
 		LogMemTable:   sizes.logMemTable,
 		StateFiles:    tables,
+		Fatal:         c.fatal,
 	}); err != nil {
 		return nil, err
 	}
@@ -133,15 +116,15 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 
 	decides := evaluate.DefaultLimits()
 	decides.Refuse = n.guard.Refuse
-	decides.MaxAhead, decides.MaxWaits, decides.Queue.MaxPayload = limits.MaxAhead, max(c.maxClients, c.mostClients), c.maxPayload
+	decides.MaxAhead, decides.MaxWaits, decides.Queue.MaxPayload = c.Arguments.MaxAhead, max(c.MaxClients, c.MostClients), int64(c.Arguments.MaxPayload)
 	n.shard = shard.New(shard.Options{
 		Log:        n.raft,
 		State:      n.raft.State(),
 		Clock:      n.clock,
 		ClockInfo:  n.clock.Info,
-		ClockTrust: c.clockTrust,
+		ClockTrust: int64(c.ClockTrust),
 		Limits:     decides,
-		Fatal:      persist.ExitOnFault,
+		Fatal:      c.fatal,
 		Logger:     log,
 		Observe:    shard.Observe{Lateness: observe.Lateness, TimerError: observe.TimerError},
 	})
@@ -159,16 +142,16 @@ func (n *node) alive(ctx context.Context) bool { return n.shard.Survey(ctx) != n
 
 // newGuard makes the guard of disk and memory, and the ballast that it keeps.
 func newGuard(c *config, disk persist.FS, log *slog.Logger) (g *guard.Guard, b *persist.Ballast) {
-	b = persist.NewBallast(disk, c.dir, func() { g.BallastGiven() })
+	b = persist.NewBallast(disk, c.Dir, func() { g.BallastGiven() })
 	g = guard.New(guard.Options{
 		Disk: func() (free, total int64, err error) {
-			u, err := disk.GetDiskUsage(c.dir)
+			u, err := disk.GetDiskUsage(c.Dir)
 			return int64(u.AvailBytes), int64(u.TotalBytes), err
 		},
-		MinFree:   c.minDiskFree,
+		MinFree:   c.MinDiskFree,
 		Ballast:   b,
 		Memory:    guard.ResidentMemory,
-		MaxMemory: c.maxMemory,
+		MaxMemory: c.Memory,
 		Release:   debug.FreeOSMemory,
 		Log:       log,
 	})

@@ -61,25 +61,25 @@ func TestCheckCommand(t *testing.T) {
 			t.Errorf("dqd check %v: code %d\n%s\nwant %d and %s", args, got, out.String(), code, want)
 		}
 	}
-	expect(1, "is in use by a dqd: stop it first", c.dir)
+	expect(1, "is in use by a dqd: stop it first", c.Dir)
 	if err := n.shutdown(); err != nil {
 		t.Fatal(err)
 	}
 
-	before := files(t, c.dir)
-	expect(0, "ok, 3 live and 0 dead jobs in 1 queues", c.dir)
-	if !reflect.DeepEqual(files(t, c.dir), before) {
+	before := files(t, c.Dir)
+	expect(0, "ok, 3 live and 0 dead jobs in 1 queues", c.Dir)
+	if !reflect.DeepEqual(files(t, c.Dir), before) {
 		t.Error("the check changed the folder")
 	}
-	if err := os.Remove(filepath.Join(c.dir, "LOCK")); err != nil {
+	if err := os.Remove(filepath.Join(c.Dir, "LOCK")); err != nil {
 		t.Fatal(err)
 	}
-	expect(0, "ok, 3 live", c.dir)
-	if _, err := os.Stat(filepath.Join(c.dir, "LOCK")); err == nil {
+	expect(0, "ok, 3 live", c.Dir)
+	if _, err := os.Stat(filepath.Join(c.Dir, "LOCK")); err == nil {
 		t.Error("the check made a file")
 	}
 
-	tables, err := filepath.Glob(filepath.Join(c.dir, "shard-0/state/*.sst"))
+	tables, err := filepath.Glob(filepath.Join(c.Dir, "shard-0/state/*.sst"))
 	if err != nil || len(tables) == 0 {
 		t.Fatalf("%v: %v", tables, err)
 	}
@@ -100,15 +100,17 @@ func TestCheckCommand(t *testing.T) {
 	if damaged == "" {
 		t.Fatal("no table has a payload")
 	}
-	before = files(t, c.dir)
-	expect(1, "problem: refusing to start on folder "+filepath.Join(c.dir, "shard-0/state")+": table "+damaged+": damaged", c.dir)
-	expect(1, "restore the whole folder from a backup", c.dir)
-	if !reflect.DeepEqual(files(t, c.dir), before) {
+	before = files(t, c.Dir)
+	expect(1, "problem: refusing to start on folder "+filepath.Join(c.Dir, "shard-0/state")+": table "+damaged+": damaged", c.Dir)
+	expect(1, "restore the whole folder from a backup", c.Dir)
+	if !reflect.DeepEqual(files(t, c.Dir), before) {
 		t.Error("the check changed the damaged folder")
 	}
 
 	expect(0, "ok, nothing was ever stored in it", t.TempDir())
+	foreign := writeConfig(t, "a file that is not of dqd")
 	expect(1, "there is no folder", filepath.Join(t.TempDir(), "none"))
+	expect(1, "dqd: "+filepath.Dir(foreign)+" is no folder of dqd: write the one that the setting dir names\n", filepath.Dir(foreign))
 	expect(2, "write dqd check and the folder")
 	expect(2, "write dqd check and the folder", "--dir")
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"net"
@@ -15,10 +16,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"dqd/server"
 	"dqd/server/guard"
 )
-
-func noEnv(string) string { return "" }
 
 func writeConfig(t *testing.T, text string) string {
 	t.Helper()
@@ -42,112 +42,199 @@ max-payload 2mb
 clock-trust 1d12h
 min-disk-free 5% 1gb
 protected-mode no
+slowlog-max-len 0
 `)
-	c, err := readConfig([]string{"--config", path, "--port", "2000", "--http-port", "off", "--maxclients=8"}, noEnv)
+	c, err := readConfig([]string{"--config", path, "--port", "2000", "--http-port", "off", "--maxclients=8"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &config{
-		file: path, bind: []string{"127.0.0.1", "::1"}, port: 2000, httpBind: "127.0.0.1", httpPort: -1, dir: "dqd-data",
-		password: "from the file", unprotected: true, maxClients: 8, maxMemory: 512 << 20, maxPayload: 2 << 20, clockTrust: 36 * int64(time.Hour),
-		minDiskFree: guard.MinFree{Percent: 5, Bytes: 1 << 30},
+	want := server.DefaultOptions()
+	want.ConfigFile, want.Bind, want.Port, want.HTTPPort = path, []string{"127.0.0.1", "::1"}, 2000, -1
+	want.Password, want.Unprotected, want.MaxClients, want.ClockTrust = "from the file", true, 8, 36*time.Hour
+	want.Memory, want.ClientBuffers, want.Arguments.MaxPayload = 512<<20, 512<<20/100*25, 2<<20
+	want.MinDiskFree, want.SlowLog = guard.MinFree{Percent: 5, Bytes: 1 << 30}, 0
+	if !reflect.DeepEqual(c.Options, want) {
+		t.Errorf("%+v\n%+v", c.Options, want)
 	}
-	given := c.given
-	c.given = nil
-	if !reflect.DeepEqual(c, want) {
-		t.Errorf("%+v\n%+v", c, want)
-	}
-	// CONFIG GET shows what was given, and no secret.
-	if given["port"] != "2000" || given["bind"] != "127.0.0.1 ::1" || given["loglevel"] != "info" {
-		t.Error(given)
-	}
-	if _, shown := given["requirepass"]; shown {
-		t.Error("the password is shown")
-	}
-	c, err = readConfig([]string{"--config", path}, func(name string) string {
-		if name == "DQD_REQUIREPASS" {
-			return "from the environment"
+	for name, from := range map[string]string{"port": "--port", "bind": path + ":4", "maxclients": "--maxclients", "requirepass": path + ":5", "slowlog-max-len": path + ":12"} {
+		if c.given[name].from != from {
+			t.Errorf("%s is from %s, not from %s", name, c.given[name].from, from)
 		}
-		return ""
-	})
-	if err != nil || c.password != "from the environment" || c.port != 1000 {
+	}
+	c, err = readConfig([]string{"--maxclients", "9"}, []string{"DQD_CONFIG=" + path, "DQD_REQUIREPASS=from the environment", "DQD_MAXCLIENTS=8", "DQD_HTTP_PORT=0", "DQD_LOGLEVEL=", "PATH=/bin"})
+	if err != nil || c.Password != "from the environment" || c.Port != 1000 || c.MaxClients != 9 || c.HTTPPort != 0 || c.given["http-port"].from != "DQD_HTTP_PORT" {
 		t.Error(c, err)
 	}
-	c, err = readConfig(nil, noEnv)
-	if err != nil || c.port != 7711 || c.httpPort != 7712 || !reflect.DeepEqual(c.bind, []string{"127.0.0.1"}) || c.maxMemory < 128<<20 ||
-		c.minDiskFree != (guard.MinFree{Percent: 10, Bytes: 2 << 30}) {
+	if c, err = readConfig(nil, nil); err != nil || !reflect.DeepEqual(c.Options, server.DefaultOptions()) || len(c.given) != 0 {
 		t.Error(c, err)
 	}
 }
 
-// What is wrong is named, with what is right; no text shows a password.
+// What is wrong is named where it stands, with what is right; no text shows a password.
 func TestWrongConfiguration(t *testing.T) {
 	for _, c := range []struct {
-		args []string
+		args string
+		env  string
 		file string
-		want string
+		want string // § = the file
 	}{
-		{args: []string{"--prot", "1"}, want: `unknown flag --prot, did you mean "port"?`},
-		{args: []string{"--nonsense", "1"}, want: `unknown flag --nonsense`},
-		{args: []string{"--requirepass", "canary"}, want: `unknown flag --requirepass: give it in the environment as DQD_REQUIREPASS`},
-		{args: []string{"--port"}, want: "--port needs a value behind it"},
-		{args: []string{"--http-port", "of"}, want: "--http-port of: write a number from 0 to 65535, or off"},
-		{args: []string{"--http-port", "-1"}, want: "--http-port -1: write a number from 0 to 65535, or off"},
-		{args: []string{"--port", "65536"}, want: "--port 65536: write a number from 0 to 65535"},
-		{args: []string{"--port", "x"}, want: "--port x: write a number from 0 to 65535"},
-		{args: []string{"--bind", "example.org"}, want: `--bind example.org: "example.org" is no IP address`},
-		{args: []string{"--maxmemory", "1mb"}, want: "--maxmemory 1mb: the least is 128mb"},
-		{args: []string{"--maxmemory", "101%"}, want: "--maxmemory 101%: write a percentage from 1% to 100%"},
-		{args: []string{"--min-disk-free", "0%"}, want: "--min-disk-free 0%: write a percentage from 1% to 100%"},
-		{args: []string{"--min-disk-free", "1%,2%"}, want: "--min-disk-free 1%,2%: write one share and one size at most"},
-		{args: []string{"--min-disk-free", "1gb,2gb"}, want: "--min-disk-free 1gb,2gb: write one share and one size at most"},
-		{args: []string{"--min-disk-free", "much"}, want: "--min-disk-free much: write a share such as 10%, a size such as 2gb, both, or off"},
-		{args: []string{"--min-disk-free", ","}, want: "--min-disk-free ,: write a share"},
-		{args: []string{"--max-payload", "17mb"}, want: "--max-payload 17mb: the most is 16mb"},
-		{args: []string{"--clock-trust", "-1s"}, want: "--clock-trust -1s: write a duration such as 24h, or 0"},
-		{args: []string{"--protected-mode", "maybe"}, want: "write yes or no"},
-		{args: []string{"--loglevel", "loud"}, want: "write debug, info, warn or error"},
-		{args: []string{"--config", "/nonexistent/dqd.conf"}, want: "configuration file: open /nonexistent/dqd.conf"},
-		{args: []string{"extra"}, want: `unexpected argument "extra"`},
-		{file: "port 1\nmaxclient 5", want: `line 2: unknown setting "maxclient", did you mean "maxclients"?`},
-		{file: "requirepass", want: "line 1: requirepass without a value: write one, or leave the line out"},
-		{file: "requirepass \"\"", want: "line 1: requirepass without a value"},
-		{file: "port = 0", want: "line 1: write port and the value without ="},
-		{file: "port=0", want: "line 1: write port and the value without ="},
-		{file: "dir =data", want: "line 1: write dir and the value without ="},
-		{file: "requirepass = canary", want: "line 1: write requirepass and the value without ="},
-		{file: "requirepass=canary", want: "line 1: write requirepass and the value without ="},
-		{file: "requirepass canary # secret", want: "line 1: requirepass has more than one value: put a value with blanks in double quotes, and a comment in a line of its own"},
-		{file: "requirepass \"canary\" # secret", want: "line 1: requirepass: unbalanced quotes, or text behind them: a comment needs a line of its own"},
-		{file: "bind 127.0.0.1 ::1 # both", want: "line 1: bind has more than one value"},
-		{file: "port 1 2", want: "line 1: port has more than one value"},
-		{file: "save 900 1", want: `line 1: unknown setting "save"`},
-		{file: "requirepass \"canary", want: "line 1: requirepass: unbalanced quotes"},
-		{file: "maxclients 0", want: "line 1: maxclients 0: write a number from 1 to 1000000"},
+		{args: "--prot 1", want: "unknown flag --prot, did you mean --port?"},
+		{args: "--confg x", want: "unknown flag --confg, did you mean --config?"},
+		{args: "--nonsense 1", want: "unknown flag --nonsense"},
+		{args: "--requirpass=canary", want: "unknown flag --requirpass, did you mean DQD_REQUIREPASS in the environment?"},
+		{args: "--requirepass canary", want: "--requirepass is no flag, everybody on the machine can read those: give it as DQD_REQUIREPASS, in the configuration file, or with --requirepass-file"},
+		{args: "--port", want: "--port needs a value behind it"},
+		{args: "--http-port of", want: "--http-port of: write a number from 0 to 65535, or off"},
+		{args: "--http-port -1", want: "--http-port -1: write a number from 0 to 65535, or off"},
+		{args: "--port 65536", want: "--port 65536: write a number from 0 to 65535"},
+		{args: "--bind example.org", want: `--bind example.org: "example.org" is no IP address`},
+		{args: "--maxmemory 1mb", want: "--maxmemory 1mb: write a size from 128mb on, such as 2gb, or a share from 1% to 100%"},
+		{args: "--maxmemory 128mb --maxmemory-clients 129mb", want: "--maxmemory-clients 129mb: write a size such as 256mb, from 1mb to maxmemory"},
+		{args: "--protected-mode maybe", want: "--protected-mode maybe: write yes or no"},
+		{args: "--config /nonexistent/dqd.conf", want: "configuration file: open /nonexistent/dqd.conf"},
+		{args: "--requirepass-file /nonexistent/file", want: "--requirepass-file /nonexistent/file: open /nonexistent/file"},
+		{args: "--requirepass-file /dev/null", want: "--requirepass-file /dev/null: write the password into the only line of the file"},
+		{args: "--requirepass-file /dev/null", env: "DQD_REQUIREPASS=canary", want: "--requirepass-file /dev/null: there is a requirepass already (DQD_REQUIREPASS): leave one of them out"},
+		{args: "extra", want: `unexpected argument "extra"`},
+
+		{env: "DQD_PROT=1", want: "unknown setting DQD_PROT in the environment, did you mean DQD_PORT?"},
+		{env: "DQD_REQUIRPASS=canary", want: "unknown setting DQD_REQUIRPASS in the environment, did you mean DQD_REQUIREPASS?"},
+		{env: "DQD_NONSENSE=canary", want: "unknown setting DQD_NONSENSE in the environment"},
+		{env: "DQD_PORT=x", want: "DQD_PORT=x: write a number from 0 to 65535"},
+		{env: "DQD_REQUIREPASS=" + strings.Repeat("canary", 100), want: "DQD_REQUIREPASS: the password has 600 bytes: use at most 512"},
+
+		{file: "port 1\nmaxclient 5", want: `§:2: unknown setting "maxclient", did you mean "maxclients"?`},
+		{file: "includ x", want: `§:1: unknown setting "includ", did you mean "include"?`},
+		{file: "requirpass=canary", want: `§:1: unknown setting "requirpass", did you mean "requirepass"?`},
+		{file: "requirepass", want: "§:1: requirepass has no value: write one, or leave the line out"},
+		{file: `requirepass ""`, want: "§:1: requirepass has no value"},
+		{file: "port # 7711", want: "§:1: port has no value"},
+		{file: "port = 0", want: "§:1: write port and the value without ="},
+		{file: "port=0", want: "§:1: write port and the value without ="},
+		{file: "dir =data", want: "§:1: write dir and the value without ="},
+		{file: "requirepass = canary", want: "§:1: write requirepass and the value without ="},
+		{file: "requirepass=canary", want: "§:1: write requirepass and the value without ="},
+		{file: "requirepass canary # secret", want: "§:1: requirepass has a # behind it, which may be a part of it: put the value in double quotes, or the comment in a line of its own"},
+		{file: "requirepass canary canary", want: "§:1: requirepass has more than one value: put a value with blanks in double quotes"},
+		{file: `requirepass "canary" canary`, want: "§:1: requirepass has text behind its quotes: a comment begins with #"},
+		{file: "requirepass " + strings.Repeat("canary", 100), want: "§:1: requirepass: the password has 600 bytes: use at most 512"},
+		{file: "port 1 2", want: "§:1: port has more than one value"},
+		{file: "save 900 1", want: `§:1: unknown setting "save"`},
+		{file: `requirepass "canary`, want: "§:1: requirepass has unbalanced quotes"},
+		{file: "maxclients 0", want: "§:1: maxclients 0: write a number from 1 to 1000000"},
+		{file: "include /nonexistent/more.conf", want: "§:1: open /nonexistent/more.conf"},
+		{file: "\n\ninclude dqd.conf", want: "§:3: § includes itself: § → §"},
+		{file: "port 1\n#" + strings.Repeat("x", maxFileBytes), want: "configuration file: § is larger than 1048576 bytes"},
 	} {
-		args := c.args
+		args, path := strings.Fields(c.args), ""
 		if c.file != "" {
-			args = append(args, "--config", writeConfig(t, c.file))
+			path = writeConfig(t, c.file)
+			args = append(args, "--config", path)
 		}
-		_, err := readConfig(args, noEnv)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v %q: %v, want %s", c.args, c.file, err, c.want)
+		var env []string
+		if c.env != "" {
+			env = append(env, c.env)
 		}
-		if err != nil && strings.Contains(err.Error(), "canary") {
-			t.Error("shows the password:", err)
+		_, err := readConfig(args, env)
+		if err == nil || !strings.HasPrefix(err.Error(), strings.ReplaceAll(c.want, "§", path)) {
+			t.Errorf("%s %s %.100q: %v, want %s", c.args, c.env, c.file, err, c.want)
+		}
+		if err != nil && (strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("shows the password, or is not one line: %q", err)
 		}
 	}
 }
 
-// A password may have blanks, # and = if it is quoted, the latter two also inside.
-func TestQuotedValues(t *testing.T) {
-	for text, want := range map[string]string{
-		`requirepass "a # b"`: "a # b",
-		`requirepass "=a"`:    "=a",
-		`requirepass a#b=c`:   "a#b=c",
+// What Kubernetes sets beside a service of the name dqd is no setting.
+func TestKubernetesVariables(t *testing.T) {
+	c, err := readConfig(nil, []string{"DQD_SERVICE_HOST=10.0.0.1", "DQD_SERVICE_PORT=7711", "DQD_PORT=tcp://10.0.0.1:7711", "DQD_PORT_7711_TCP=tcp://10.0.0.1:7711",
+		"DQD_PORT_7711_TCP_ADDR=10.0.0.1"})
+	if err != nil || c.Port != 7711 {
+		t.Error(c, err)
+	}
+}
+
+// A value may have blanks and # if it is quoted; a comment may follow it.
+func TestFileValues(t *testing.T) {
+	for _, c := range []struct{ line, name, want string }{
+		{`requirepass "a # b"`, "requirepass", "a # b"},
+		{`requirepass "=a"`, "requirepass", "=a"},
+		{`requirepass a#b=c`, "requirepass", "a#b=c"},
+		{`requirepass "a" # a comment`, "requirepass", "a"},
+		{`requirepass "a\"\\b"`, "requirepass", `a"\b`},
+		{"port 1 # a comment", "port", "1"},
+		{"\tPort\t1\t#a comment\r", "port", "1"},
+		{"dir a#b#c # a comment", "dir", "a#b#c"},
+		{`dir "a b"# a comment`, "dir", "a b"},
+		{"bind 127.0.0.1 ::1 # both # of them", "bind", "127.0.0.1 ::1"},
 	} {
-		if c, err := readConfig([]string{"--config", writeConfig(t, text)}, noEnv); err != nil || c.password != want {
-			t.Errorf("%s: %v, %v", text, c, err)
+		conf, err := readConfig([]string{"--config", writeConfig(t, c.line)}, nil)
+		if err != nil || conf.given[c.name].value != c.want {
+			t.Errorf("%s: %v, %v", c.line, conf, err)
+		}
+	}
+}
+
+// A file that is included counts at its place, and its name from the folder of the
+// file that names it. However files include each other, reading them ends.
+func TestInclude(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	top := write("dqd.conf", "port 1\nmaxclients 1\ninclude more/a.conf # a comment\nmaxclients 3\n")
+	a := write("more/a.conf", "port 2\nmaxclients 2\ninclude b.conf\n")
+	b := write("more/b.conf", "timeout 4\n")
+	c, err := readConfig([]string{"--config", top}, nil)
+	if err != nil || c.Port != 2 || c.MaxClients != 3 || c.Timeout != 4*time.Second {
+		t.Fatal(c, err)
+	}
+	if c.given["port"].from != a+":1" || c.given["timeout"].from != b+":1" || c.given["maxclients"].from != top+":4" {
+		t.Error(c.given)
+	}
+	refused := func(want string) {
+		t.Helper()
+		if _, err := readConfig([]string{"--config", top}, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	write("more/b.conf", "timeout 4\ninclude ../dqd.conf\n")
+	refused(b + ":2: " + top + " includes itself: " + top + " → " + a + " → " + b + " → " + top)
+	write("more/b.conf", "prot 4\n")
+	refused(b + `:1: unknown setting "prot", did you mean "port"?`)
+	for n := range 10 {
+		write(fmt.Sprintf("more/%d.conf", n), fmt.Sprintf("include %d.conf\n", n+1))
+	}
+	write("more/b.conf", "include 0.conf\n")
+	refused("files are included 9 deep: use at most 8")
+	write("more/b.conf", "")
+	write("dqd.conf", strings.Repeat("include more/b.conf\n", 99))
+	if _, err := readConfig([]string{"--config", top}, nil); err != nil {
+		t.Error(err)
+	}
+	write("dqd.conf", strings.Repeat("include more/b.conf\n", 100))
+	refused(top + ":100: this is file 101: use at most 100")
+}
+
+// The password may be in a file of its own.
+func TestPasswordFile(t *testing.T) {
+	for text, want := range map[string]string{"secret": "secret", "a b#\"\n": "a b#\"", "secret\r\n": "secret"} {
+		c, err := readConfig([]string{"--requirepass-file", writeConfig(t, text)}, nil)
+		if err != nil || c.Password != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, text := range []string{"", "\n", "canary\ncanary\n", strings.Repeat("canary", 100), strings.Repeat("canary", 1000)} {
+		c, err := readConfig([]string{"--requirepass-file", writeConfig(t, text)}, nil)
+		if err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%.20q: %v %v", text, c, err)
 		}
 	}
 }
@@ -165,7 +252,7 @@ func TestExposed(t *testing.T) {
 		{"*", "yes", "", false},
 		{"*", "no", "secret", false},
 	} {
-		c, err := readConfig([]string{"--bind", test.bind, "--protected-mode", test.mode}, func(string) string { return test.password })
+		c, err := readConfig([]string{"--bind", test.bind, "--protected-mode", test.mode}, []string{"DQD_REQUIREPASS=" + test.password})
 		if err != nil || c.exposed() != test.want {
 			t.Errorf("%+v: %v", test, err)
 		}
@@ -174,13 +261,13 @@ func TestExposed(t *testing.T) {
 
 // The stores' memory fits into what may be used.
 func TestStoreSizes(t *testing.T) {
-	for _, most := range []int64{leastMemory, 256 << 20, 1 << 30, 2 << 30, 1 << 40} {
+	for _, most := range []int64{server.LeastMemory, 256 << 20, 1 << 30, 2 << 30, 1 << 40} {
 		s := sizesOf(most)
 		if s.outside() > most/3 || s.stateCache < 1<<20 || s.stateMemTable < 1<<20 || s.logMemTable < 1<<20 {
 			t.Errorf("%d: %+v, %d", most, s, s.outside())
 		}
 	}
-	if s := sizesOf(2 << 30); s != (storeSizes{128 << 20, 64 << 20, 16 << 20}) || s != sizesOf(1<<40) {
+	if s := sizesOf(2 << 30); s != (storeSizes{128 << 20, 32 << 20, 16 << 20}) || s != sizesOf(1<<40) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -211,7 +298,10 @@ func TestSubCommands(t *testing.T) {
 		{"serve --help", 0, "--port", ""},
 		{"sevre", 2, "", `unknown sub-command "sevre", did you mean "serve"?`},
 		{"serve --prot 1", 2, "", "did you mean"},
-		{"--prot 1", 2, "", "dqd: unknown flag --prot, did you mean \"port\"? (see dqd help)\n"},
+		{"--prot 1", 2, "", "dqd: unknown flag --prot, did you mean --port? (see dqd help)\n"},
+		{"help sevre", 2, "", `unknown sub-command "sevre", did you mean "serve"?`},
+		{"version now", 2, "", `unexpected argument "now": write dqd version`},
+		{"completion tcsh", 2, "", "write dqd completion bash, zsh or fish"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(strings.Fields(c.args), &stdout, &stderr)
@@ -224,20 +314,34 @@ func TestSubCommands(t *testing.T) {
 	}
 }
 
-// Every setting has a line in the help, and none shows a secret's value.
-func TestHelpNamesEverySetting(t *testing.T) {
-	var b bytes.Buffer
-	help(nil, &b, &b)
-	for _, s := range settings {
-		if !strings.Contains(b.String(), s.name) {
-			t.Error("help lacks", s.name)
+// Every sub-command says how it is written, and every setting has a line in the help.
+func TestHelp(t *testing.T) {
+	var all bytes.Buffer
+	help(nil, &all, &all)
+	for _, c := range subcommands {
+		for _, args := range [][]string{{c.name, "--help"}, {c.name, "-h"}, {"help", c.name}} {
+			var out, bad bytes.Buffer
+			if code := run(args, &out, &bad); code != 0 || !strings.HasPrefix(out.String(), c.synopsis()+"\n\n") || bad.Len() > 0 {
+				t.Errorf("dqd %v: %d\n%s%s", args, code, out.String(), bad.String())
+			}
+			if c.takesSettings() && !strings.Contains(out.String(), "--port 7711") {
+				t.Errorf("dqd %v lacks the settings", args)
+			}
+		}
+		if !strings.Contains(all.String(), c.synopsis()) {
+			t.Error("help lacks", c.name)
+		}
+	}
+	for _, s := range settings() {
+		if name := "--" + s.Name; !strings.Contains(all.String(), name) && !(s.Secret && strings.Contains(all.String(), s.Variable())) {
+			t.Error("help lacks", s.Name)
 		}
 	}
 }
 
 func testConfig(t *testing.T, args ...string) *config {
 	t.Helper()
-	c, err := readConfig(append([]string{"--port", "0", "--http-port", "0", "--dir", filepath.Join(t.TempDir(), "data")}, args...), noEnv)
+	c, err := readConfig(append([]string{"--port", "0", "--http-port", "0", "--dir", filepath.Join(t.TempDir(), "data")}, args...), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +394,7 @@ func TestStartErrors(t *testing.T) {
 	if text := remedy(err, c).Error(); !strings.Contains(text, "127.0.0.1:"+port+" is in use by another program: stop it, or choose another port") {
 		t.Error(text)
 	}
-	if _, err := os.Stat(c.dir); err == nil {
+	if _, err := os.Stat(c.Dir); err == nil {
 		t.Error("the data was touched although the port was taken")
 	}
 	c = testConfig(t, "--http-port", port)
@@ -314,7 +418,7 @@ func TestStartErrors(t *testing.T) {
 	if err := n.shutdown(); err != nil {
 		t.Error(err)
 	}
-	if err := os.RemoveAll(filepath.Join(c.dir, "log")); err != nil {
+	if err := os.RemoveAll(filepath.Join(c.Dir, "log")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err = assemble(c, quiet); err == nil || strings.Contains(remedy(err, c).Error(), "\n") {

@@ -1,14 +1,6 @@
 // Command dqd is a delay queue that speaks the Redis protocol.
 //
-//	dqd serve                run the server (also dqd alone)
-//	dqd check DIR            verify the data of a server that is not running, or a backup
-//	dqd backup, dqd restore  back up a running server, make the folder of a server of it
-//	dqd top, queue, job      show what a running server has
-//	dqd version              print the version
-//	dqd help                 print the settings
-//
-// Exit codes: 0 = ended as asked; 1 = could not start or serve, or damaged data; 2 = wrong usage
-// or configuration; 70 = a fatal storage error, the data needs attention.
+// "dqd help" lists what it does, its settings and its exit codes.
 package main
 
 import (
@@ -16,9 +8,12 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 
 	"dqd/cmd/dqd/client"
+	"dqd/server"
 )
 
 const (
@@ -27,35 +22,74 @@ const (
 	exitUsage = 2
 )
 
+var exitCodes = []struct{ code, meaning string }{
+	{"0", "ended as asked"},
+	{"1", "could not start or serve, or damaged data"},
+	{"2", "wrong usage or configuration"},
+	{"70", "fatal storage error: the data needs attention, dqd check says more"},
+}
+
 // version is set by the release build: -ldflags "-X main.version=…".
 var version = ""
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// subcommand is one of the things that dqd does.
+// subcommand is one of the things that dqd does. Help, completion and man page are
+// made of its args: DIR and FILE name such, a|b are words.
 type subcommand struct {
 	name  string
 	args  string // how they are written
-	usage string // a line
+	usage string // a line; what follows it is for the help of the sub-command alone
 	run   func(args []string, stdout, stderr io.Writer) (exit int)
 }
+
+// settingArgs are the args of a sub-command that takes the settings.
+const settingArgs = "[--setting value]..."
 
 // subcommands in the order of the help, filled in by init: help prints it.
 var subcommands []subcommand
 
 func init() {
 	subcommands = []subcommand{
-		{"serve", "[--setting value]...", "run the server (also: dqd alone)", serve},
-		{"check", "DIR | FILE", "verify the data of a server that is not running, or a backup", check},
-		{"backup", "FILE [--port n]...", "back up a running server into a new file", client.Backup},
-		{"restore", "FILE DIR", "make the folder of a server out of a backup", restore},
+		{"serve", settingArgs, "run the server (also: dqd alone)\nIt serves until SIGTERM, SIGINT or the command SHUTDOWN; a second signal ends it at once.", serve},
+		{"config", settingArgs, "print every setting and where it comes from, and exit\nThe settings are read as by dqd serve, and what is printed can be a configuration file. No secret is in it.", showConfig},
+		{"check", "DIR | FILE", "verify the data of a server that is not running, or a backup\nDIR is its setting dir, FILE what dqd backup wrote. Nothing is changed; each problem is a line with what to do.", check},
+		{"backup", "FILE [--port n]...", "back up a running server into a new file\nIt is verified while it is written, and there under its name only when it is whole. --host, --port and --password-file say where the server is.", client.Backup},
+		{"restore", "FILE DIR", "make the folder of a server out of a backup\nDIR is a new folder, or an empty one. Serve it with dqd serve --dir DIR.", restore},
 		{"top", "[--once] [--port n]...", "show what is ready, late, leased, dead, now", client.Top},
 		{"queue", "ls [PATTERN] | show QUEUE", "list queues, or show one", client.Queue},
 		{"job", "show QUEUE ID", "show a job", client.Job},
+		{"completion", "bash|zsh|fish", "print the completion for a shell\nbash: source <(dqd completion bash)\nzsh: dqd completion zsh > a folder of $fpath/_dqd\nfish: dqd completion fish > ~/.config/fish/completions/dqd.fish", completion},
+		{"man", "", "print the man page\ndqd man | man -l -", manPage},
 		{"version", "", "print the version", printVersion},
-		{"help", "", "print this", help},
+		{"help", "[SUB-COMMAND]", "print this, or what a sub-command does", help},
 	}
 }
+
+func findSubcommand(name string) *subcommand {
+	for i := range subcommands {
+		if subcommands[i].name == name {
+			return &subcommands[i]
+		}
+	}
+	return nil
+}
+
+// summary is the line of usage, details what follows it.
+func (c *subcommand) summary() string {
+	summary, _, _ := strings.Cut(c.usage, "\n")
+	return summary
+}
+
+func (c *subcommand) details() string {
+	_, details, _ := strings.Cut(c.usage, "\n")
+	return details
+}
+
+func (c *subcommand) takesSettings() bool { return c.args == settingArgs }
+
+// synopsis is how the sub-command is written.
+func (c *subcommand) synopsis() string { return strings.TrimSpace("dqd " + c.name + " " + c.args) }
 
 // run runs a sub-command and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
@@ -70,13 +104,29 @@ func run(args []string, stdout, stderr io.Writer) int {
 			name, args = first, args[1:]
 		}
 	}
-	names := make([]string, len(subcommands))
-	for i, c := range subcommands {
-		if names[i] = c.name; c.name == name {
-			return c.run(args, stdout, stderr)
-		}
+	c := findSubcommand(name)
+	if c == nil {
+		return usageError(stderr, unknownSubcommand(name))
 	}
-	fmt.Fprintf(stderr, "dqd: unknown sub-command %q%s (see dqd help)\n", name, didYouMean(name, names))
+	if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+		return help([]string{name}, stdout, stderr)
+	}
+	if c.args == "" && len(args) > 0 {
+		return usageError(stderr, fmt.Errorf("unexpected argument %q: write %s", args[0], c.synopsis()))
+	}
+	return c.run(args, stdout, stderr)
+}
+
+func unknownSubcommand(name string) error {
+	var names []string
+	for _, c := range subcommands {
+		names = append(names, c.name)
+	}
+	return fmt.Errorf("unknown sub-command %q%s", name, didYouMean(name, names, strconv.Quote))
+}
+
+func usageError(stderr io.Writer, err error) int {
+	fmt.Fprintf(stderr, "dqd: %v (see dqd help)\n", err)
 	return exitUsage
 }
 
@@ -96,34 +146,49 @@ func buildVersion() string {
 	return "dev"
 }
 
-func help(_ []string, w, _ io.Writer) int {
+func help(args []string, w, stderr io.Writer) int {
+	if len(args) > 0 {
+		c := findSubcommand(args[0])
+		if c == nil {
+			return usageError(stderr, unknownSubcommand(args[0]))
+		}
+		fmt.Fprintf(w, "%s\n\n%s\n", c.synopsis(), c.usage)
+		if c.takesSettings() {
+			printSettings(w)
+		}
+		return exitOK
+	}
 	fmt.Fprint(w, "dqd, a delay queue that speaks the Redis protocol\n\n")
 	for _, c := range subcommands {
-		fmt.Fprintf(w, "  %-38s %s\n", strings.TrimSpace("dqd "+c.name+" "+c.args), c.usage)
+		fmt.Fprintf(w, "  %-38s %s\n", c.synopsis(), c.summary())
 	}
-	fmt.Fprint(w, `
-Settings, as flags or as lines "setting value" of the file given by --config. A
-flag wins over the environment, that over the file, that over the default.
-
-`)
-	for _, s := range settings {
-		flag := "--" + s.name
-		if s.secret {
-			flag = s.name
-		}
-		fmt.Fprintf(w, "  %-18s %s", flag, s.usage)
-		if s.value != "" {
-			fmt.Fprintf(w, " (%s)", s.value)
-		}
-		fmt.Fprintln(w)
+	printSettings(w)
+	fmt.Fprint(w, "\nExit codes\n\n")
+	for _, e := range exitCodes {
+		fmt.Fprintf(w, "  %-3s %s\n", e.code, e.meaning)
 	}
-	fmt.Fprintf(w, `
-Environment: %s is the same as requirepass, which is no flag because everybody
-on the machine can read those. No other setting is read from the environment.
-In the file a comment has a line of its own, which begins with #; a value with
-blanks stands in double quotes.
-Exit codes: 0 ended as asked, 1 could not start or serve, or damaged data, 2
-wrong usage or configuration, 70 fatal storage error.
-`, envPassword)
 	return exitOK
 }
+
+func printSettings(w io.Writer) {
+	for _, paragraph := range server.SettingRules {
+		fmt.Fprintf(w, "\n%s\n", plain(paragraph))
+	}
+	fmt.Fprintf(w, "\nConfiguration\n\n  %-34s %s\n", "--"+configName+" FILE", configUsage)
+	for _, group := range server.AllSettings() {
+		fmt.Fprintf(w, "\n%s\n\n", group.Title)
+		for _, s := range group.Settings {
+			name := "--" + s.Name
+			if s.Secret {
+				name = s.Variable()
+			}
+			fmt.Fprintf(w, "  %-34s %s\n", strings.TrimSpace(name+" "+s.Default), s.Usage)
+		}
+	}
+}
+
+// configUsage is of the one flag that is no setting.
+const configUsage = "configuration file (in the environment: " + configVariable + ")"
+
+// plain takes the marks of Markdown from a text.
+func plain(text string) string { return strings.ReplaceAll(text, "`", "") }

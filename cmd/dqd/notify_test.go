@@ -157,7 +157,7 @@ func TestWatchdog(t *testing.T) {
 
 	close(fault.leave)
 	if err := dqdtest.WaitFor(dqdtest.Deadline, func() error {
-		lock, err := persist.LockFolder(persist.DiskFS(), c.dir)
+		lock, err := persist.LockFolder(persist.DiskFS(), c.Dir)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"dqd/persist"
 	"dqd/raftfsm"
 	"dqd/raftfsm/archive"
+	"dqd/server/guard"
 )
 
 // restore is the sub-command: it makes the folder of a server out of a backup.
@@ -32,7 +33,7 @@ func restore(args []string, stdout, stderr io.Writer) int {
 		return failed(err)
 	}
 	defer f.Close()
-	sizes := sizesOf(grantedMemory() / 2)
+	sizes := sizesOf(guard.GrantedMemory() / 2)
 	sum, err := raftfsm.Restore(raftfsm.Options{
 		Dir: dir, FS: persist.DiskFS(), NodeID: nodeName,
 		StateCache: sizes.stateCache, StateMemTable: sizes.stateMemTable, LogMemTable: sizes.logMemTable,

@@ -50,13 +50,9 @@ func filesOf(limit int64) (tables, clients int) {
 // serve is the sub-command: it starts a node, says where it listens, and stops it
 // at SIGTERM or SIGINT. A second signal ends the process at once.
 func serve(args []string, stdout, stderr io.Writer) int {
-	c, err := readConfig(args, os.Getenv)
-	switch {
-	case errors.Is(err, errHelp):
-		return help(nil, stdout, stderr)
-	case err != nil:
-		fmt.Fprintf(stderr, "dqd: %v (see dqd help)\n", err)
-		return exitUsage
+	c, err := readConfig(args, os.Environ())
+	if err != nil {
+		return usageError(stderr, err)
 	}
 	// What is given by the environment is given on purpose. One thread more than
 	// cores lets the timer's thread wait in the kernel without costing a core.
@@ -69,23 +65,24 @@ func serve(args []string, stdout, stderr io.Writer) int {
 		debug.SetGCPercent(200)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		sizes := sizesOf(c.maxMemory)
-		debug.SetMemoryLimit(c.maxMemory - sizes.outside())
+		sizes := sizesOf(c.Memory)
+		debug.SetMemoryLimit(c.Memory - sizes.outside())
 	}
-	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: &c.logLevel}))
+	c.LogLevel.Set(c.Level)
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	if limit := openFiles(); limit > 0 {
 		if limit < leastFiles {
 			fmt.Fprintf(stderr, "dqd: the limit of open files is %d: %d are needed at least; raise it with ulimit -n, or LimitNOFILE in a unit of systemd\n", limit, leastFiles)
 			return exitFail
 		}
-		_, c.mostClients = filesOf(limit)
-		if c.maxClients > c.mostClients {
-			log.Warn("maxclients is lowered to what the limit of open files allows: raise it with ulimit -n", "maxclients", c.mostClients, "wanted", c.maxClients)
-			c.maxClients = c.mostClients
+		_, c.MostClients = filesOf(limit)
+		if c.MaxClients > c.MostClients {
+			log.Warn("maxclients is lowered to what the limit of open files allows: raise it with ulimit -n", "maxclients", c.MostClients, "wanted", c.MaxClients)
+			c.MaxClients = c.MostClients
 		}
 	}
 	if c.exposed() {
-		log.Warn("protected mode is off and there is no password: whoever reaches these addresses reads and changes all jobs; set "+envPassword, "bind", c.bind)
+		log.Warn("protected mode is off and there is no password: whoever reaches these addresses reads and changes all jobs; set DQD_REQUIREPASS", "bind", c.Bind)
 	}
 	manager, err := newNotifier(os.Getenv, os.Getpid(), log)
 	if err != nil {
@@ -131,16 +128,19 @@ func serve(args []string, stdout, stderr io.Writer) int {
 func (n *node) announce(w io.Writer) {
 	address := n.listeners[0].Addr().String()
 	host, port, _ := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+	switch {
+	case host == "::" && n.config.Bind[0] == "::": // IPv6 only
+		host = "::1"
+	case host == "::" || host == "0.0.0.0":
 		host = "127.0.0.1"
 	}
 	web := "off"
 	if n.web != nil {
 		web = "http://" + n.web.Addr().String()
 	}
-	dir, err := filepath.Abs(n.config.dir)
+	dir, err := filepath.Abs(n.config.Dir)
 	if err != nil {
-		dir = n.config.dir
+		dir = n.config.Dir
 	}
 	fmt.Fprintf(w, "dqd %s serves clients on %s, data in %s\n", buildVersion(), address, dir)
 	if n.web != nil {
@@ -158,7 +158,7 @@ func (n *node) announce(w io.Writer) {
 func listen(addresses []string, port int) ([]net.Listener, error) {
 	var list []net.Listener
 	for _, a := range addresses {
-		l, err := net.Listen("tcp", net.JoinHostPort(a, strconv.Itoa(port)))
+		l, err := listenOn(a, port)
 		if err != nil {
 			closeAll(list)
 			return nil, err
@@ -169,10 +169,33 @@ func listen(addresses []string, port int) ([]net.Listener, error) {
 	return list, nil
 }
 
+// listenOn opens a port. An address is one of its own protocol alone, as in Redis:
+// 0.0.0.0 is all of IPv4, :: all of IPv6, and * all of both.
+func listenOn(address string, port int) (net.Listener, error) {
+	network := "tcp"
+	switch ip := net.ParseIP(address); {
+	case address == "*":
+		address = ""
+	case ip != nil && ip.To4() != nil:
+		network = "tcp4"
+	case ip != nil:
+		network = "tcp6"
+	}
+	return net.Listen(network, net.JoinHostPort(address, strconv.Itoa(port)))
+}
+
 func closeAll[C io.Closer](list []C) {
 	for _, l := range list {
 		l.Close()
 	}
+}
+
+// fatal ends the process by a fault of its storage, and says what to do.
+func (c *config) fatal(err error) {
+	if errors.Is(err, persist.ErrDamaged) {
+		err = fmt.Errorf("%w; run dqd check %s, which names all that is damaged and what to do", err, c.Dir)
+	}
+	persist.ExitOnFault(err)
 }
 
 // remedy makes one line of an error at the start: what is wrong and what to do.
@@ -185,6 +208,8 @@ func remedy(err error, c *config) error {
 		return fmt.Errorf("%v may not be opened by this user: choose a port above 1023 with --port", op.Addr)
 	case errors.As(err, &op) && errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("%v is no address of this machine: choose another with --bind", op.Addr)
+	case errors.As(err, &op) && errors.Is(err, syscall.EAFNOSUPPORT):
+		return fmt.Errorf("%v cannot be opened, this machine has no such protocol: choose another address with --bind", op.Addr)
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return fmt.Errorf("%w: raise the limit with ulimit -n, or LimitNOFILE in a unit of systemd", err)
 	case errors.Is(err, syscall.ENOTDIR):
@@ -192,7 +217,7 @@ func remedy(err error, c *config) error {
 	case errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("%w: choose a folder on a disk that can be written with --dir", err)
 	case errors.Is(err, persist.ErrLocked):
-		return fmt.Errorf("the folder %s is in use by another dqd: stop it, or choose another folder with --dir", c.dir)
+		return fmt.Errorf("the folder %s is in use by another dqd: stop it, or choose another folder with --dir", c.Dir)
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("%w: the folder and what is in it must belong to this user; choose another with --dir", err)
 	}

@@ -1,5 +1,5 @@
-// Command gendoc writes the reference of the metrics from their table. Run it at
-// the root of the repository:
+// Command gendoc writes the references of the metrics and of the settings from
+// their tables. Run it at the root of the repository:
 //
 //	go run ./server/gendoc
 package main
@@ -12,8 +12,13 @@ import (
 )
 
 func main() {
-	if err := os.WriteFile("docs/metrics.md", server.MetricsReference(), 0o644); err != nil {
-		fmt.Fprintln(os.Stderr, "gendoc:", err)
-		os.Exit(1)
+	for path, text := range map[string][]byte{
+		"docs/metrics.md":  server.MetricsReference(),
+		"docs/settings.md": server.SettingsReference(),
+	} {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "gendoc:", err)
+			os.Exit(1)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -149,7 +150,9 @@ func (s *Server) start() error {
 	if n := s.options.OpenFiles; n > 0 {
 		s.cmd = exec.Command("/bin/sh", append([]string{"-c", `ulimit -n "$0" && exec "$@"`, fmt.Sprint(n), Binary(s.t)}, args...)...)
 	}
-	s.cmd.Env = append(os.Environ(), s.options.Env...)
+	// The settings of whoever runs the tests are not the server's.
+	environment := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "DQD_") })
+	s.cmd.Env = append(environment, s.options.Env...)
 	if s.options.Password != "" {
 		s.cmd.Env = append(s.cmd.Env, "DQD_REQUIREPASS="+s.options.Password)
 	}

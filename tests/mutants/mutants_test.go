@@ -299,7 +299,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a refused CONFIG SET changes a part",
-		edits: []edit{{"server/config.go", "		given[name] = true\n", "		given[name] = true\n		s.use(&d.Options)\n"}},
+		edits: []edit{{"server/config.go", "		given[name] = true\n", "		given[name] = true\n		s.use(&d)\n"}},
 		tests: "./server", run: "TestConfigSet",
 	},
 	{
@@ -456,6 +456,21 @@ func (f *loudFile) WriteAt`}},
 		name:  "a restored node gives tokens again",
 		edits: []edit{{"raftfsm/effect/restored.go", "sparedTokens + uint64(", "0 * uint64("}},
 		tests: "./raftfsm", run: "TestBackup$",
+	},
+	{
+		name:  "CONFIG GET shows secrets",
+		edits: []edit{{"server/settings.go", "			set: func(o *Options, v string) error {\n				if len(v) > passwordMax {", "			show: func(o *Options) string { return o.Password },\n			set: func(o *Options, v string) error {\n				if len(v) > passwordMax {"}, {"server/config.go", "			if !known.Secret {", "			if known.show != nil {"}, {"server/config.go", "		d.Password = \"\" // one copy, which nothing prints\n", ""}},
+		tests: "./tests", run: "TestNothingPrintsSecrets",
+	},
+	{
+		name:  "an error shows the line of a secret",
+		edits: []edit{{"cmd/dqd/configfile.go", "	if s.Secret {\n		g.as = at + \": \" + name\n	}\n", ""}},
+		tests: "./tests", run: "TestNothingPrintsSecrets",
+	},
+	{
+		name:  "0.0.0.0 opens IPv6 too",
+		edits: []edit{{"cmd/dqd/serve.go", "network = \"tcp4\"", "network = \"tcp\""}},
+		tests: "./cmd/dqd", run: "TestListen",
 	},
 	{
 		name:  "a worker does not tell its handler that the lease is lost",
