@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -36,30 +37,36 @@ func settingOptions() []option {
 	return list
 }
 
-// words are what the arguments of a sub-command are chosen from: the alternatives
-// a|b of its args, its flags, and the sub-commands.
+// words are what the arguments of a sub-command are chosen from: the words of its
+// args, the flags that it tells of, and for the help the sub-commands.
 func (c *subcommand) words() (words []string) {
-	for word := range strings.FieldsSeq(strings.NewReplacer("[", "", "]", "", "...", "").Replace(c.args)) {
-		switch {
-		case c.takesSettings():
-		case word == "SUB-COMMAND":
-			for _, other := range subcommands {
-				words = append(words, other.name)
-			}
-		case strings.Contains(word, "|"), strings.HasPrefix(word, "--"):
-			words = append(words, strings.Split(word, "|")...)
-		}
+	if c.takesSettings() {
+		return nil
 	}
-	return words
+	flag := false // the one before was a flag: this is its value
+	for token := range strings.FieldsFuncSeq(c.args, func(r rune) bool { return strings.ContainsRune(" |[].", r) }) {
+		switch {
+		case token == "SUB-COMMAND":
+			words = append(words, names()...)
+		case !flag && token == strings.ToLower(token) && token[0] != '-':
+			words = append(words, token)
+		}
+		flag = token[0] == '-'
+	}
+	flags := flagPattern.FindAllString(c.args+" "+c.usage, -1)
+	slices.Sort(flags)
+	return append(words, slices.Compact(flags)...)
 }
+
+var flagPattern = regexp.MustCompile(`--[a-z][a-z-]*`)
 
 // path is "folder" or "file" if an argument of the sub-command names one.
 func (c *subcommand) path() string {
 	switch {
+	case strings.Contains(c.args, "FILE"): // folders are on the way to it
+		return "file"
 	case strings.Contains(c.args, "DIR"):
 		return "folder"
-	case strings.Contains(c.args, "FILE"):
-		return "file"
 	}
 	return ""
 }

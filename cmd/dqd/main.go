@@ -35,13 +35,17 @@ var version = ""
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // subcommand is one of the things that dqd does. Help, completion and man page are
-// made of its args: DIR and FILE name such, a|b are words.
+// made of its args: DIR and FILE name such, what is in small letters is written so.
+// Its flags are those that args and usage tell of.
 type subcommand struct {
 	name  string
 	args  string // how they are written
 	usage string // a line; what follows it is for the help of the sub-command alone
 	run   func(args []string, stdout, stderr io.Writer) (exit int)
 }
+
+// reach is what all clients of a running server take.
+const reach = "--host h and --port n say where it is, if not at 127.0.0.1:7711. Its password is in the environment as DQD_REQUIREPASS, or in the file of --password-file f."
 
 // settingArgs are the args of a sub-command that takes the settings.
 const settingArgs = "[--setting value]..."
@@ -54,11 +58,11 @@ func init() {
 		{"serve", settingArgs, "run the server (also: dqd alone)\nIt serves until SIGTERM, SIGINT or the command SHUTDOWN; a second signal ends it at once.", serve},
 		{"config", settingArgs, "print every setting and where it comes from, and exit\nThe settings are read as by dqd serve, and what is printed can be a configuration file. No secret is in it.", showConfig},
 		{"check", "DIR | FILE", "verify the data of a server that is not running, or a backup\nDIR is its setting dir, FILE what dqd backup wrote. Nothing is changed; each problem is a line with what to do.", check},
-		{"backup", "FILE [--port n]...", "back up a running server into a new file\nIt is verified while it is written, and there under its name only when it is whole. --host, --port and --password-file say where the server is.", client.Backup},
+		{"backup", "FILE [--port n]...", "back up a running server into a new file\nIt is verified while it is written, and there under its name only when it is whole.\n" + reach, client.Backup},
 		{"restore", "FILE DIR", "make the folder of a server out of a backup\nDIR is a new folder, or an empty one. Serve it with dqd serve --dir DIR.", restore},
-		{"top", "[--once] [--port n]...", "show what is ready, late, leased, dead, now", client.Top},
-		{"queue", "ls [PATTERN] | show QUEUE", "list queues, or show one", client.Queue},
-		{"job", "show QUEUE ID", "show a job", client.Job},
+		{"top", "[--once] [--port n]...", "show what is ready, late, leased, dead, now\n" + reach, client.Top},
+		{"queue", "ls [PATTERN] | show QUEUE", "list queues, or show one\n" + reach, client.Queue},
+		{"job", "show QUEUE ID", "show a job\n" + reach, client.Job},
 		{"completion", "bash|zsh|fish", "print the completion for a shell\nbash: source <(dqd completion bash)\nzsh: dqd completion zsh > a folder of $fpath/_dqd\nfish: dqd completion fish > ~/.config/fish/completions/dqd.fish", completion},
 		{"man", "", "print the man page\ndqd man | man -l -", manPage},
 		{"version", "", "print the version", printVersion},

@@ -181,6 +181,9 @@ printf '%s\n' "${COMPREPLY[@]}"`, "bash")
 		{[]string{"check", "--"}, []string{"--help"}},
 		{[]string{"completion", ""}, []string{"--help", "bash", "fish", "zsh"}},
 		{[]string{"help", "ver"}, []string{"version"}},
+		{[]string{"queue", ""}, []string{"--help", "--host", "--password-file", "--port", "ls", "show"}},
+		{[]string{"top", "--o"}, []string{"--once"}},
+		{[]string{"restore", "da"}, []string{"data one", "data two"}},
 	} {
 		if got := complete(c.words...); !slices.Equal(got, c.want) {
 			t.Errorf("dqd %q: %q, want %q", c.words, got, c.want)
