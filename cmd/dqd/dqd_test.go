@@ -427,3 +427,12 @@ func TestStartErrors(t *testing.T) {
 		t.Log(remedy(err, c))
 	}
 }
+
+// A small heap may grow much, a large one by so many bytes.
+func TestHeapGrowth(t *testing.T) {
+	for live, want := range map[uint64]int{0: 200, 10 << 20: 200, 50 << 20: 200, 100 << 20: 100, 150 << 20: 66, 200 << 20: 50, 1 << 40: 50} {
+		if got := growthOf(live); got != want {
+			t.Errorf("%d MiB: %d, want %d", live>>20, got, want)
+		}
+	}
+}
