@@ -13,12 +13,12 @@ import (
 
 func TestSize(t *testing.T) {
 	for text, want := range map[string]int64{"1": 1, "1b": 1, "2k": 2048, "2KB": 2048, "3mb": 3 << 20, "1G": 1 << 30} {
-		if n, err := Size(text); n != want || err != nil {
+		if n, err := size(text); n != want || err != nil {
 			t.Error(text, n, err)
 		}
 	}
 	for _, text := range []string{"", "0", "-1", "mb", "1tb", "1.5mb", "9999999999gb"} {
-		if n, err := Size(text); err == nil {
+		if n, err := size(text); err == nil {
 			t.Error(text, n)
 		}
 	}

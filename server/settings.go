@@ -198,7 +198,7 @@ var settingGroups = []SettingGroup{
 		{Name: "max-payload", Default: "1mb", Values: "a size from 1 to 16mb", Usage: "largest payload of a job",
 			show: func(o *Options) string { return strconv.Itoa(o.Arguments.MaxPayload) },
 			set: func(o *Options, v string) error {
-				n, err := Size(v)
+				n, err := size(v)
 				if err != nil || n > 16<<20 {
 					return errValues
 				}
@@ -287,7 +287,7 @@ func setNumber(to *int, v string, least, most int) error {
 }
 
 func setSize(to *int64, v string, least, most int64) error {
-	n, err := Size(v)
+	n, err := size(v)
 	if err != nil {
 		return valueError("argument must be a memory value, such as 256mb")
 	}
@@ -368,7 +368,7 @@ func minFree(v string) (m guard.MinFree, err error) {
 	for _, part := range parts {
 		if share, ok := percent(part); ok && m.Percent == 0 {
 			m.Percent = share
-		} else if n, err := Size(part); err == nil && m.Bytes == 0 {
+		} else if n, err := size(part); err == nil && m.Bytes == 0 {
 			m.Bytes = n
 		} else {
 			return m, errValues
@@ -380,12 +380,13 @@ func minFree(v string) (m guard.MinFree, err error) {
 	return m, nil
 }
 
-// Size reads a number of bytes, 1 or more, with a unit, which is binary as in
+// size reads a number of bytes, 1 or more, with a unit, which is binary as in
 // Redis's "kb": 512, 64kb, 16mb, 2gb.
-func Size(v string) (int64, error) {
-	digits := strings.TrimRight(strings.ToLower(v), "kmgtb")
+func size(v string) (int64, error) {
+	v = strings.ToLower(v)
+	digits := strings.TrimRight(v, "kmgb")
 	n, err := strconv.ParseInt(digits, 10, 64)
-	shift, ok := map[string]int{"": 0, "b": 0, "k": 10, "kb": 10, "m": 20, "mb": 20, "g": 30, "gb": 30}[strings.ToLower(v[len(digits):])]
+	shift, ok := map[string]int{"": 0, "b": 0, "k": 10, "kb": 10, "m": 20, "mb": 20, "g": 30, "gb": 30}[v[len(digits):]]
 	if err != nil || !ok || n < 1 || n > 1<<62>>shift {
 		return 0, errors.New("write a size such as 512mb")
 	}

@@ -10,8 +10,8 @@ import (
 // collect many times a second: a small heap may grow to three times what lives. A
 // larger one, as ten million ids need, must not: it may grow by heapRoom.
 const (
-	heapRoom               = 100 << 20 // bytes
-	leastGrowth, maxGrowth = 50, 200   // percent
+	heapRoom               = 64 << 20 // bytes
+	leastGrowth, maxGrowth = 40, 200   // percent
 	growthStep             = 10        // percent; less is not worth setting anew
 )
 

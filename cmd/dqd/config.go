@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -166,7 +167,7 @@ func readEnvironment(environment []string) (map[string]given, error) {
 	}
 	for _, pair := range environment {
 		variable, value, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(variable, prefix) || value == "" || ofKubernetes(variable, value) {
+		if !strings.HasPrefix(variable, prefix) || value == "" || kubernetes.MatchString(variable+"="+value) {
 			continue
 		}
 		name, ok := names[variable]
@@ -187,12 +188,9 @@ func readEnvironment(environment []string) (map[string]given, error) {
 	return read, nil
 }
 
-// ofKubernetes reports whether a variable is one of those that Kubernetes sets in
-// every pod beside a service of the name dqd, such as DQD_PORT=tcp://10.0.0.1:7711.
-func ofKubernetes(variable, value string) bool {
-	return strings.HasPrefix(variable, "DQD_SERVICE_") || strings.HasPrefix(variable, "DQD_PORT_") ||
-		variable == "DQD_PORT" && strings.HasPrefix(value, "tcp://")
-}
+// kubernetes matches the variables that Kubernetes sets in every pod beside a service
+// whose name is dqd, or begins with it, such as DQD_PORT=tcp://10.0.0.1:7711.
+var kubernetes = regexp.MustCompile(`^DQD_(.+_)?(SERVICE_(HOST|PORT(_.+)?)|PORT_\d+_(TCP|UDP|SCTP)(_.+)?)=|^DQD_(.+_)?PORT=\w+://`)
 
 // readBounded reads a file of at most so many bytes.
 func readBounded(path string, most int64) (string, error) {

@@ -269,7 +269,7 @@ func (s *Shard) boundary() (more bool) {
 			if again = !b.Empty() || m.Flying(); again {
 				break // likewise
 			}
-			if r := s.begin(b, c); r != nil {
+			if r := s.beginBulk(b, c); r != nil {
 				answer(c, r)
 			}
 			continue

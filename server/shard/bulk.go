@@ -44,14 +44,14 @@ func (c *Call) refuse(reply commands.Reply) {
 	c.Reply = reply
 }
 
-// begin accepts a bulk command, between batches. It returns the reply if there is
+// beginBulk accepts a bulk command, between batches. It returns the reply if there is
 // nothing to do; then the batch may have changed a little.
-func (s *Shard) begin(b *evaluate.Batch, c *Call) commands.Reply {
+func (s *Shard) beginBulk(b *evaluate.Batch, c *Call) commands.Reply {
 	s.bytes.Add(-int64(c.Size))
 	if c.Client.Gone() {
 		return commands.Null{}
 	}
-	work, reply := b.Begin(c.Request)
+	work, reply := b.BeginBulk(c.Request)
 	s.dropped(c, reply)
 	if work != nil {
 		s.bulks = append(s.bulks, &bulk{call: c, work: work, stop: make(chan struct{})})

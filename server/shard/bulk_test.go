@@ -352,3 +352,36 @@ func TestBulkAtShutdown(t *testing.T) {
 		b.start()
 	})
 }
+
+// Jobs that come and go do not keep a command at work that is about live and dead ones.
+func TestBulkEndsOnABusyQueue(t *testing.T) {
+	for _, line := range []string{"DQDROP q FORCE", "DQPURGE q STATE ready STATE dead"} {
+		t.Run(line, func(t *testing.T) {
+			run(t, func(b *bench) {
+				const jobs = 1000
+				b.load("q", jobs)
+				bulk, other := &shardtest.Client{}, &shardtest.Client{}
+				b.log.Steps()
+				defer b.log.Flow()
+				b.want(b.do(bulk, line), "")
+				for i := 0; ; i++ {
+					other.Do(b.shard, "DQADD", "q", fmt.Sprint("new", i), "x")
+					if i == 0 {
+						other.Do(b.shard, "DQCANCEL", "q", "000900") // was found, is gone
+					}
+					if i >= 5 {
+						other.Do(b.shard, "DQCANCEL", "q", fmt.Sprint("new", i-5))
+					}
+					synctest.Wait()
+					if b.got(bulk) != "" {
+						return
+					}
+					if i > jobs {
+						t.Fatal("it does not come to an end")
+					}
+					b.entry()
+				}
+			})
+		})
+	}
+}

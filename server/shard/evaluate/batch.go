@@ -345,6 +345,7 @@ func (b *Batch) findDead(q *queue, id []byte) *job {
 		}
 	}
 	var newest *job
+	b.bytes += findCost
 	b.scan(record.AppendDeadIDPrefix(nil, q.Number, id), func(_, value []byte) bool {
 		rec, err := record.DecodeJob(q.Number, bytes.Clone(id), bytes.Clone(value))
 		corrupt(err)

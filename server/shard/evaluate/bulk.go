@@ -29,10 +29,10 @@ type Bulk struct {
 	count   int64
 }
 
-// Begin accepts a request that works in slices (commands.Slices). It returns what is
+// BeginBulk accepts a request that works in slices (commands.Slices). It returns what is
 // to be done, or the reply if there is nothing. The batch must be empty and nothing in
 // flight: a snapshot that is taken from now on has all that the command is about.
-func (b *Batch) Begin(r commands.Request) (*Bulk, commands.Reply) {
+func (b *Batch) BeginBulk(r commands.Request) (*Bulk, commands.Reply) {
 	switch r := r.(type) {
 	case *commands.Requeue:
 		return b.requeueAll(r)
@@ -51,11 +51,12 @@ func (b *Batch) newBulk(q *queue) *Bulk {
 }
 
 // Candidates yields the jobs that the command may be about, from a store of its own,
-// usually a snapshot. It may run beside the batches.
+// usually a snapshot. What came later is left out: the jobs that come and go meanwhile
+// must not keep it at work. It may run beside the batches.
 func (w *Bulk) Candidates(store Store, limit Limits, yield func(dispatch.Hint) bool) {
 	b := newReader(store, w.now, limit)
 	if q := b.queueNumbered(w.queue); q != nil {
-		w.find(b, q, yield)
+		w.find(b, q, func(h dispatch.Hint) bool { return h.Seq >= w.before || yield(h) })
 	}
 }
 

@@ -101,7 +101,7 @@ func (m *Memory) learn(key []byte) {
 	if m.known != nil {
 		m.known.Add(h)
 	}
-	if m.filling && len(m.learned) <= learnedMax {
+	if m.filling && len(m.learned) <= m.learnedMax() {
 		m.learned = append(m.learned, h)
 	}
 }
@@ -115,9 +115,10 @@ func (m *Memory) unknown(key []byte) bool {
 // bytes each, so much can be added before it is built anew.
 const knownSpare = 1 << 20
 
-// learnedMax is how many jobs may become live while a filter is filled, or it is
-// filled again: 8 MiB of hashes. Ten million jobs are read in some ten seconds.
-const learnedMax = 1 << 20
+// learnedMax is how many jobs may become live while a filter is filled, or it is filled
+// again: 8 bytes each. Ten million jobs are read in some ten seconds, so the more there
+// are the more may come.
+func (m *Memory) learnedMax() int { return int(max(1<<20, m.totals.Live()/4)) }
 
 // WantsKnown reports whether RenewKnown would return a filter.
 func (m *Memory) WantsKnown() bool {
@@ -137,7 +138,7 @@ func (m *Memory) RenewKnown() *dispatch.Known {
 
 // UseKnown takes a filled filter into use, unless too much became live meanwhile.
 func (m *Memory) UseKnown(k *dispatch.Known) {
-	if len(m.learned) <= learnedMax {
+	if len(m.learned) <= m.learnedMax() {
 		for _, h := range m.learned {
 			k.Add(h)
 		}

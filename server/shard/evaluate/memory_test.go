@@ -137,10 +137,11 @@ func TestKnownWhileFilled(t *testing.T) {
 func TestKnownIsFilledAgain(t *testing.T) {
 	m := NewMemory(mapStore{effecttest.Store{}}, record.Applied{NextToken: 1, NextSeq: 1, NextQueue: 1}, &Census{})
 	filled := m.RenewKnown()
-	for i := range learnedMax + 1000 {
+	most := m.learnedMax()
+	for i := range most + 1000 {
 		m.learn(strconv.AppendInt(nil, int64(i), 10))
 	}
-	if len(m.learned) > learnedMax+1 {
+	if len(m.learned) > most+1 {
 		t.Errorf("%d hashes are kept", len(m.learned))
 	}
 	m.UseKnown(filled)

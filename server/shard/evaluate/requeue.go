@@ -58,6 +58,7 @@ func (b *Batch) requeueIDs(r *commands.Requeue) commands.Reply {
 	}
 	count := int64(0)
 	step := r.Spread / int64(len(r.IDs))
+	b.findAhead(len(r.IDs), func(i int) (*queue, []byte) { return q, r.IDs[i] })
 	for _, id := range r.IDs {
 		if q == nil || atMaxLen(q) {
 			break

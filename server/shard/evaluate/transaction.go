@@ -22,7 +22,7 @@ const (
 // taken back, and the batch is as it was. Waiting pops are served behind it only.
 func (b *Batch) Transaction(t *commands.Transaction, one func(commands.Request) (reply commands.Reply, again bool)) (reply commands.Reply, again bool) {
 	b.bytes += findCost * len(t.Commands) // it is work, whether it takes place or not
-	b.begin()
+	b.beginUndo()
 	results := make(commands.Results, len(t.Commands))
 	for i := range t.Commands {
 		c := &t.Commands[i]
@@ -99,8 +99,8 @@ type (
 	}
 )
 
-// begin makes all that changes from now on be kept, for rollBack.
-func (b *Batch) begin() {
+// beginUndo makes all that changes from now on be kept, for rollBack.
+func (b *Batch) beginUndo() {
 	b.transactions++
 	b.undo = &undo{
 		applied: b.Applied, totals: b.totals, queueCount: b.queueCount, sweepAt: b.sweepAt,
