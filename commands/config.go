@@ -22,7 +22,7 @@ var config = Command{
 		configKind.row("config|set", -4, "Changes settings, all or none, until the server ends. CONFIG GET shows more than can be changed.", parseConfig("set"),
 			Arg{Name: "setting", Type: "block", Multiple: true, Args: []Arg{{Name: "name", Type: "string"}, {Name: "value", Type: "string"}}}),
 		configKind.row("config|resetstat", 2, "Sets the statistics of INFO and LATENCY HISTOGRAM to zero.", parseConfig("resetstat")),
-		configKind.row("config|rewrite", 2, "Refused for now: the configuration file is written by its owner.", parseConfig("rewrite")),
+		configKind.row("config|rewrite", 2, "Refused: the configuration file is written by its owner.", parseConfig("rewrite")),
 		helpKind.row("config|help", 2, "Shows these lines.", parseHelp("config")),
 	},
 }

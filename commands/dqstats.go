@@ -23,7 +23,7 @@ var dqstats = Command{
 		{"nacked", "leases that DQNACK ended"},
 		{"expired", "jobs that left because nobody took them within their TTL or EXPIREAT"},
 		{"cancelled", "jobs removed by DQCANCEL or DQMCANCEL"},
-		{"purged", "jobs purged: 0 for now, nothing purges yet"},
+		{"purged", "jobs removed by DQPURGE, live and dead ones"},
 		{"pruned", "dead jobs that left by `dead-keep` or `dead-count`"},
 		{"lease-timeouts", "leases that ran out unacked"},
 		{"paused", "what is paused now: `none`, `in`, `out` or `all`; over all queues `none`"},

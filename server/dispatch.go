@@ -29,18 +29,15 @@ func (c *conn) dispatch(args [][]byte) (need waitFor, stop bool) {
 			err = errNoAuth
 		}
 		if err != nil {
-			return waitNothing, c.refuse(row, refusal(row, err))
+			return waitNothing, c.refuse(row, c.refusal(row, err))
 		}
 	}
 	row, request, err := commands.Parse(args, c.srv.opts.Arguments)
-	if c.multi != nil {
+	if c.multi != nil && !(c.multi.refused && !c.authed && logsIn(request)) {
 		return c.inMulti(row, request, args, err)
 	}
 	if err != nil {
-		if row != nil && row.Name == "multi" {
-			c.multi = &transaction{refused: true, aborted: true}
-		}
-		return waitNothing, c.refuse(row, refusal(row, err))
+		return waitNothing, c.refuse(row, c.refusal(row, err))
 	}
 
 	switch request.(type) {

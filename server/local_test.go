@@ -221,6 +221,8 @@ func TestPassword(t *testing.T) {
 -WRONGPASS invalid username-password pair or user is disabled.
 > MULTI
 -NOAUTH Authentication required.
+> DISCARD
+-NOAUTH Authentication required.
 > AUTH `+secret+`
 +OK
 > PING
@@ -281,6 +283,24 @@ func TestRefusedMultiRunsNothing(t *testing.T) {
 			c.expect("-" + string(commands.ErrMultiRefused) + "\r\n")
 		}
 		c.expect("-" + string(commands.ErrExecAborted) + "\r\n+PONG\r\n")
+		for _, login := range []string{"AUTH p", "HELLO 2 AUTH default p", "AUTH wrong\r\nAUTH p", "DQADD q a x\r\nAUTH p"} {
+			c := r.client()
+			for line := range strings.SplitSeq("MULTI\r\n"+login, "\r\n") {
+				c.send(line + "\r\n")
+				if reply := c.line(); reply[0] == '*' { // HELLO's
+					for c.line() != "*0" {
+					}
+				}
+			}
+			c.ask("DQADD q a x", "-"+string(commands.ErrMultiRefused)+"\r\n")
+			c.ask("EXEC", "-"+string(commands.ErrExecAborted)+"\r\n")
+			c.ask("PING", "+PONG\r\n")
+		}
+		c = r.client()
+		c.ask("MULTI", "-NOAUTH Authentication required.\r\n")
+		c.ask("DISCARD", "-NOAUTH Authentication required.\r\n")
+		c.ask("AUTH p", "+OK\r\n")
+		c.ask("PING", "+PONG\r\n")
 		if n, _, _, _ := r.sh.counts(); n != 0 {
 			r.t.Error(n, "commands ran")
 		}

@@ -73,8 +73,7 @@ func (c *conn) inMulti(row *commands.Command, request commands.Request, args [][
 			err = errUnheard
 		}
 	} else if row != nil && row.Name == "exec" {
-		c.multi = nil
-		return waitNothing, c.refuse(row, refusal(row, err))
+		return waitNothing, c.refuse(row, c.refusal(row, err))
 	}
 	switch {
 	case err != nil:
@@ -89,13 +88,31 @@ func (c *conn) inMulti(row *commands.Command, request commands.Request, args [][
 	return waitNothing, false
 }
 
-// refusal is the answer to a command that is not well formed, or not allowed: to an EXEC,
-// as in Redis, that nothing was executed.
-func refusal(row *commands.Command, err error) commands.Error {
-	if row != nil && row.Name == "exec" {
+// refusal is the answer to a command that is not well formed, or not allowed. A MULTI
+// that is refused makes what follows refused too, also behind an AUTH: a client that
+// pipelines it means all or nothing. To an EXEC the answer is, as in Redis, that
+// nothing was executed, and it ends the transaction; so does a DISCARD.
+func (c *conn) refusal(row *commands.Command, err error) commands.Error {
+	switch {
+	case row == nil:
+	case row.Name == "multi" && c.multi == nil:
+		c.multi = &transaction{refused: true, aborted: true}
+	case row.Name == "discard" && !c.authed:
+		c.multi = nil
+	case row.Name == "exec":
+		c.multi = nil
 		return commands.ExecAborted(err)
 	}
 	return err.(commands.Error)
+}
+
+// logsIn reports whether a request may log a client in.
+func logsIn(request commands.Request) bool {
+	switch request.(type) {
+	case *commands.Auth, *commands.Hello:
+		return true
+	}
+	return false
 }
 
 // queue adds a command to the transaction. It aliases the input, as a call's request does.

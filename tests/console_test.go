@@ -1,6 +1,8 @@
 package tests
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -96,6 +98,8 @@ paid
 		{1, "queue show none", "dqd: there is no queue none\n"},
 		{2, "queue", "dqd: write dqd queue ls [PATTERN], or dqd queue show QUEUE\n"},
 		{2, "job show orders", "dqd: an argument is missing: write dqd job show QUEUE ID [--host h] [--port n] [--password-file f]\n"},
+		{2, "queue ls --prot 1", "dqd: unknown flag --prot: write dqd queue ls [PATTERN] [--host h] [--port n] [--password-file f]\n"},
+		{2, "top --port x", "dqd: invalid value \"x\" for flag -port: parse error: write dqd top [--once] [--host h] [--port n] [--password-file f]\n"},
 		{2, "top --password secret", "dqd: --password would show the password to everybody on this machine: give it in the environment as DQD_REQUIREPASS, or name its file by --password-file\n"},
 		{0, "top", `dqd VERSION at ADDR up SPAN clients 2, waiting pops 0 clock ok
 jobs ready 1 late SPAN leased 1 delayed 3 dead 0 payloads 17 B
@@ -120,6 +124,22 @@ mail 0 - 0 1 24d23h 0 0 out
 	if out, code := tool(t, append([]string{"top"}, at(server)...)...); code != 1 || !strings.Contains(out, "the server wants its password: ") {
 		t.Errorf("%d %s", code, out)
 	}
+	// Without flags port and password are those of the environment.
+	_, port, _ := strings.Cut(server.Addr, ":")
+	t.Setenv("DQD_PORT", port)
+	t.Setenv("DQD_REQUIREPASS", "secret")
+	mustTool(t, "queue", "ls")
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("DQD_REQUIREPASS", "")
+	t.Setenv("DQD_REQUIREPASS_FILE", password)
+	mustTool(t, "queue", "ls")
+	t.Setenv("DQD_PORT", "x")
+	if out, code := tool(t, "queue", "ls"); code != 1 || out != "dqd: DQD_PORT=x in the environment is no port of a server: say where it is by --port\n" {
+		t.Errorf("%d %s", code, out)
+	}
 	server.Stop()
 	if out, code := tool(t, append([]string{"top"}, at(server)...)...); code != 1 || !strings.Contains(out, "nobody listens at ") {
 		t.Errorf("%d %s", code, out)
@@ -128,11 +148,20 @@ mail 0 - 0 1 24d23h 0 0 out
 
 // On a terminal dqd top shows what changes, and gives the screen back when it is interrupted.
 func TestTopOnATerminal(t *testing.T) {
-	server := dqdtest.Start(t, dqdtest.Options{})
+	server := dqdtest.Start(t, dqdtest.Options{Args: []string{"--port", freePorts(t, 1)[0]}})
 	top := openTerminal(t, dqdtest.Binary(t), append([]string{"top"}, at(server)...)...)
 	top.shows("\x1b[?1049h")
 	top.shows("\x1b[1mQUEUE ")
 	show(t, server.Dial(), "DQADD orders o-1 paid DELAY 1h")
+	top.shows("\norders ")
+	// It outlives its server.
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	top.shows("no connection!   nobody listens at ")
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
 	top.shows("\norders ")
 	top.enter("\x03")
 	top.shows("\x1b[?1049l")

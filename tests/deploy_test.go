@@ -68,8 +68,8 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	build := regexp.MustCompile(`(?m)^RUN (go build .*) -o /out/dqd (\./cmd/dqd)$`).FindStringSubmatch(string(text))
-	command := regexp.MustCompile(`(?m)^CMD \["(serve".*)\]$`).FindStringSubmatch(string(text))
-	if build == nil || command == nil || !strings.Contains(string(text), "\nFROM scratch\n") || !strings.Contains(string(text), "\nUSER 65532:65532\n") || !strings.Contains(string(text), "\nENTRYPOINT [\"/dqd\"]\n") {
+	environment := regexp.MustCompile(`(?m)^ENV (.* DQD_DIR=/data)$`).FindStringSubmatch(string(text))
+	if build == nil || environment == nil || !strings.Contains(string(text), "\nFROM scratch\n") || !strings.Contains(string(text), "\nUSER 65532:65532\n") || !strings.Contains(string(text), "\nENTRYPOINT [\"/dqd\"]\n") {
 		t.Fatal("the Dockerfile is not understood")
 	}
 	root := filepath.Join(t.TempDir(), "root")
@@ -83,9 +83,8 @@ func TestImage(t *testing.T) {
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	args := append(strings.FieldsFunc(command[1], func(r rune) bool { return strings.ContainsRune(`", `, r) }), "--port", "0", "--http-port", "0")
-	cmd := exec.Command("/dqd", args...)
-	cmd.Env = []string{"DQD_REQUIREPASS=secret"}
+	cmd := exec.Command("/dqd")
+	cmd.Env = append(strings.Fields(environment[1]), "DQD_REQUIREPASS=secret", "DQD_PORT=0", "DQD_HTTP_PORT=0")
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if os.Getuid() == 0 {
@@ -99,7 +98,7 @@ func TestImage(t *testing.T) {
 		}
 	} else { // who may not change the root folder sees at least that it is static
 		cmd.Path, cmd.Dir = filepath.Join(root, "dqd"), root
-		cmd.Args[len(cmd.Args)-5] = data
+		cmd.Env = append(cmd.Env, "DQD_DIR="+data)
 	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

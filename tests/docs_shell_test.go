@@ -2,11 +2,11 @@ package tests
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,7 +16,8 @@ import (
 
 // TestDocumentedShellCommandsWork runs the blocks marked "sh" in README.md and docs/*.md:
 // all of a document in one bash, in a new folder, with dqd in PATH. Each command must
-// succeed; one of redis-cli does not if the reply is an error. Ports 7711 and 7712 stand for two free ones.
+// succeed; one of redis-cli does not if the reply is an error. Ports 7711 and 7712 stand
+// for two free ones, which dqd has from the environment.
 func TestDocumentedShellCommandsWork(t *testing.T) {
 	paths, err := filepath.Glob("../docs/*.md")
 	if err != nil {
@@ -63,13 +64,15 @@ func runShell(t *testing.T, script string) (output string, err error) {
 	t.Helper()
 	dir := t.TempDir()
 	ports := freePorts(t, 2)
-	script = strings.NewReplacer("7711", ports[0], "7712", ports[1], "dqd serve ", fmt.Sprintf("dqd serve --port %s --http-port %s ", ports[0], ports[1])).Replace(script)
+	script = strings.NewReplacer("7711", ports[0], "7712", ports[1]).Replace(script)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*dqdtest.Deadline)
 	defer cancel()
 	// What runs when a command fails, or at the end, ends with the shell.
 	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", "set -euo pipefail -x\nredis-cli() { command redis-cli -e \"$@\"; }\ntrap 'kill -9 $(jobs -p) 2>/dev/null || true' EXIT\n"+script)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(dqdtest.Binary(t))+":"+os.Getenv("PATH"))
+	// The settings of whoever runs the tests are not the server's.
+	environment := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "DQD_") })
+	cmd.Env = append(environment, "PATH="+filepath.Dir(dqdtest.Binary(t))+":"+os.Getenv("PATH"), "DQD_PORT="+ports[0], "DQD_HTTP_PORT="+ports[1])
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, err := cmd.CombinedOutput()

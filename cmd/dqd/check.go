@@ -15,7 +15,7 @@ import (
 // running, or a backup, and prints one line per problem.
 func check(args []string, stdout, stderr io.Writer) int {
 	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
-		return usageError(stderr, errors.New("write dqd check and the folder of the data, or a backup"))
+		return usageError(stderr, errors.New("write dqd check DIR, the folder of the data, or dqd check FILE, a backup"))
 	}
 	dir := args[0]
 	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
@@ -26,7 +26,7 @@ func check(args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, persist.ErrLocked):
 		err = fmt.Errorf("the folder %s is in use by a dqd: stop it first, a folder that changes cannot be checked", dir)
 	case errors.Is(err, os.ErrNotExist):
-		err = fmt.Errorf("there is no folder %s", dir)
+		err = fmt.Errorf("there is no folder and no backup %s", dir)
 	case errors.Is(err, raftfsm.ErrForeign):
 		err = fmt.Errorf("%s is no folder of dqd: write the one that the setting dir names", dir)
 	case errors.Is(err, os.ErrPermission):

@@ -109,8 +109,8 @@ func TestCheckCommand(t *testing.T) {
 
 	expect(0, "ok, nothing was ever stored in it", t.TempDir())
 	foreign := writeConfig(t, "a file that is not of dqd")
-	expect(1, "there is no folder", filepath.Join(t.TempDir(), "none"))
+	expect(1, "there is no folder and no backup", filepath.Join(t.TempDir(), "none"))
 	expect(1, "dqd: "+filepath.Dir(foreign)+" is no folder of dqd: write the one that the setting dir names\n", filepath.Dir(foreign))
-	expect(2, "write dqd check and the folder")
-	expect(2, "write dqd check and the folder", "--dir")
+	expect(2, "write dqd check DIR, the folder")
+	expect(2, "write dqd check DIR, the folder", "--dir")
 }

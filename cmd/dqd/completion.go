@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -24,47 +23,45 @@ type option struct {
 	name, usage string
 	words       []string // its values, if they are few
 	path        string   // "file" or "folder": its value names one
+	value       string   // what its value is called; empty = it has none
 }
+
+// written is how it is written.
+func (o *option) written() string { return strings.TrimSpace("--" + o.name + " " + o.value) }
 
 // settingOptions are the flags of the settings.
 func settingOptions() []option {
-	list := []option{{name: configName, usage: configUsage, path: "file"}}
+	list := []option{{name: configName, usage: configUsage, path: "file", value: "FILE"}}
 	for _, s := range settings() {
 		if !s.Secret {
-			list = append(list, option{s.Name, s.Usage, s.Words, s.Path})
+			list = append(list, option{s.Name, s.Usage, s.Words, s.Path, "value"})
 		}
 	}
 	return list
 }
 
 // words are what the arguments of a sub-command are chosen from: the words of its
-// args, the flags that it tells of, and for the help the sub-commands.
+// args, and the sub-commands.
 func (c *subcommand) words() (words []string) {
-	if c.takesSettings() {
-		return nil
-	}
-	flag := false // the one before was a flag: this is its value
-	for token := range strings.FieldsFuncSeq(c.args, func(r rune) bool { return strings.ContainsRune(" |[].", r) }) {
+	for word := range strings.FieldsSeq(strings.NewReplacer("[", "", "]", "", "...", "").Replace(c.args)) {
 		switch {
-		case token == "SUB-COMMAND":
-			words = append(words, names()...)
-		case !flag && token == strings.ToLower(token) && token[0] != '-':
-			words = append(words, token)
+		case c.takesSettings():
+		case word == "SUB-COMMAND":
+			for _, other := range subcommands {
+				words = append(words, other.name)
+			}
+		case word != "|" && word == strings.ToLower(word):
+			words = append(words, strings.Split(word, "|")...)
 		}
-		flag = token[0] == '-'
 	}
-	flags := flagPattern.FindAllString(c.args+" "+c.usage, -1)
-	slices.Sort(flags)
-	return append(words, slices.Compact(flags)...)
+	return words
 }
-
-var flagPattern = regexp.MustCompile(`--[a-z][a-z-]*`)
 
 // path is "folder" or "file" if an argument of the sub-command names one.
 func (c *subcommand) path() string {
 	switch {
-	case strings.Contains(c.args, "FILE"): // folders are on the way to it
-		return "file"
+	case strings.Contains(c.args, "FILE"):
+		return "file" // or DIR: a shell that completes files completes folders too
 	case strings.Contains(c.args, "DIR"):
 		return "folder"
 	}
@@ -80,9 +77,15 @@ func names() (list []string) {
 
 func bash(w io.Writer) {
 	var flags []string
-	values := map[string][]string{} // what completes a value → the flags
-	for _, o := range settingOptions() {
+	options := settingOptions()
+	for _, o := range options {
 		flags = append(flags, "--"+o.name)
+	}
+	for _, c := range subcommands {
+		options = append(options, c.options()...)
+	}
+	values := map[string][]string{} // what completes a value → the flags
+	for _, o := range options {
 		how := ":"
 		switch {
 		case o.path == "folder":
@@ -92,7 +95,9 @@ func bash(w io.Writer) {
 		case o.words != nil:
 			how = "_dqd_words " + strings.Join(o.words, " ")
 		}
-		values[how] = append(values[how], "--"+o.name)
+		if flag := "--" + o.name; o.value != "" && !slices.Contains(values[how], flag) {
+			values[how] = append(values[how], flag)
+		}
 	}
 	fmt.Fprint(w, `# Completion of dqd for bash: source <(dqd completion bash)
 _dqd_words() { COMPREPLY=($(compgen -W "$*" -- "$cur")); }
@@ -117,13 +122,17 @@ _dqd() {
 	all := strings.Join(flags, " ")
 	fmt.Fprintf(w, "\tesac\n\tif [ \"$COMP_CWORD\" = 1 ] && [ \"${cur#-}\" = \"$cur\" ]; then\n\t\t_dqd_words %s\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n\t-*) _dqd_words %s ;;\n", strings.Join(names(), " "), all)
 	for _, c := range subcommands {
-		switch words := c.words(); {
+		words := append(c.words(), "--help")
+		for _, o := range c.options() {
+			words = append(words, "--"+o.name)
+		}
+		switch {
 		case c.takesSettings():
 			fmt.Fprintf(w, "\t%s) _dqd_words %s --help ;;\n", c.name, all)
 		case c.path() != "":
-			fmt.Fprintf(w, "\t%s) case $cur in -*) _dqd_words %s ;; *) _dqd_paths -%c ;; esac ;;\n", c.name, strings.Join(append(words, "--help"), " "), map[string]rune{"folder": 'd', "file": 'f'}[c.path()])
+			fmt.Fprintf(w, "\t%s) case $cur in -*) _dqd_words %s ;; *) _dqd_paths -%c ;; esac ;;\n", c.name, strings.Join(words, " "), map[string]rune{"folder": 'd', "file": 'f'}[c.path()])
 		default:
-			fmt.Fprintf(w, "\t%s) _dqd_words %s ;;\n", c.name, strings.Join(append(words, "--help"), " "))
+			fmt.Fprintf(w, "\t%s) _dqd_words %s ;;\n", c.name, strings.Join(words, " "))
 		}
 	}
 	fmt.Fprint(w, "\tesac\n}\ncomplete -F _dqd dqd\n")
@@ -143,19 +152,29 @@ func zsh(w io.Writer) {
 		}
 		return " "
 	}
+	spec := func(o option) string {
+		text := "--" + o.name + "[" + escape(o.usage) + "]"
+		if o.value != "" {
+			text += ":" + o.value + ":" + action(o.words, o.path)
+		}
+		return quote(text)
+	}
 	fmt.Fprint(w, "#compdef dqd\n# Completion of dqd for zsh: a file _dqd in a folder of $fpath.\n_dqd() {\n\tlocal -a commands settings\n\tcommands=(\n")
 	for _, c := range subcommands {
 		fmt.Fprintf(w, "\t\t%s\n", quote(escape(c.name)+":"+c.summary()))
 	}
 	fmt.Fprint(w, "\t)\n\tsettings=(\n")
 	for _, o := range settingOptions() {
-		fmt.Fprintf(w, "\t\t%s\n", quote("--"+o.name+"["+escape(o.usage)+"]:value:"+action(o.words, o.path)))
+		fmt.Fprintf(w, "\t\t%s\n", spec(o))
 	}
 	fmt.Fprint(w, "\t)\n\tif (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n\t\t_describe 'sub-command' commands\n\t\treturn\n\tfi\n\tcase $words[2] in\n\t-*) _arguments $settings ;;\n")
 	for _, c := range subcommands {
 		what := "$settings"
 		if !c.takesSettings() {
 			what = quote("*:argument:" + action(c.words(), c.path()))
+			for _, o := range c.options() {
+				what += " " + spec(o)
+			}
 		}
 		fmt.Fprintf(w, "\t%s) shift words; (( CURRENT-- )); _arguments %s ;;\n", c.name, what)
 	}
@@ -175,11 +194,15 @@ func fish(w io.Writer) {
 		}
 		return ""
 	}
-	needs := func(path string) string { // a value: one that is in no folder, or any file
-		if path == "file" {
-			return "-r"
+	flag := func(when string, o option) {
+		needs := " -x" // a value that is in no folder
+		switch {
+		case o.value == "":
+			needs = ""
+		case o.path == "file":
+			needs = " -r"
 		}
-		return "-x"
+		fmt.Fprintf(w, "complete -c dqd -n '%s' -l %s%s%s -d %s\n", when, o.name, needs, action(o.words, o.path), quote(o.usage))
 	}
 	fmt.Fprint(w, "# Completion of dqd for fish: a file dqd.fish in ~/.config/fish/completions.\ncomplete -c dqd -f\n")
 	var takers []string
@@ -190,9 +213,11 @@ func fish(w io.Writer) {
 		} else if a := action(c.words(), c.path()); a != "" {
 			fmt.Fprintf(w, "complete -c dqd -n '__fish_seen_subcommand_from %s'%s\n", c.name, a)
 		}
+		for _, o := range c.options() {
+			flag("__fish_seen_subcommand_from "+c.name, o)
+		}
 	}
 	for _, o := range settingOptions() {
-		fmt.Fprintf(w, "complete -c dqd -n '__fish_use_subcommand; or __fish_seen_subcommand_from %s' -l %s %s%s -d %s\n",
-			strings.Join(takers, " "), o.name, needs(o.path), action(o.words, o.path), quote(o.usage))
+		flag("__fish_use_subcommand; or __fish_seen_subcommand_from "+strings.Join(takers, " "), o)
 	}
 }

@@ -329,8 +329,13 @@ func TestHelp(t *testing.T) {
 			if c.takesSettings() && !strings.Contains(out.String(), "--port 7711") {
 				t.Errorf("dqd %v lacks the settings", args)
 			}
+			for _, o := range c.options() {
+				if !strings.Contains(out.String(), "\n  "+o.written()+" ") {
+					t.Errorf("dqd %v lacks %s", args, o.written())
+				}
+			}
 		}
-		if !strings.Contains(all.String(), c.synopsis()) {
+		if !strings.Contains(all.String(), c.short()) {
 			t.Error("help lacks", c.name)
 		}
 	}

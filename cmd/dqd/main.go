@@ -4,6 +4,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -35,17 +36,14 @@ var version = ""
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // subcommand is one of the things that dqd does. Help, completion and man page are
-// made of its args: DIR and FILE name such, what is in small letters is written so.
-// Its flags are those that args and usage tell of.
+// made of its args and flags: DIR and FILE name such, what is in small letters are words.
 type subcommand struct {
 	name  string
 	args  string // how they are written
 	usage string // a line; what follows it is for the help of the sub-command alone
 	run   func(args []string, stdout, stderr io.Writer) (exit int)
+	flags *flag.FlagSet // with a usage each; nil = it has none, or the settings
 }
-
-// reach is what all clients of a running server take.
-const reach = "--host h and --port n say where it is, if not at 127.0.0.1:7711. Its password is in the environment as DQD_REQUIREPASS, or in the file of --password-file f."
 
 // settingArgs are the args of a sub-command that takes the settings.
 const settingArgs = "[--setting value]..."
@@ -55,18 +53,18 @@ var subcommands []subcommand
 
 func init() {
 	subcommands = []subcommand{
-		{"serve", settingArgs, "run the server (also: dqd alone)\nIt serves until SIGTERM, SIGINT or the command SHUTDOWN; a second signal ends it at once.", serve},
-		{"config", settingArgs, "print every setting and where it comes from, and exit\nThe settings are read as by dqd serve, and what is printed can be a configuration file. No secret is in it.", showConfig},
-		{"check", "DIR | FILE", "verify the data of a server that is not running, or a backup\nDIR is its setting dir, FILE what dqd backup wrote. Nothing is changed; each problem is a line with what to do.", check},
-		{"backup", "FILE [--port n]...", "back up a running server into a new file\nIt is verified while it is written, and there under its name only when it is whole.\n" + reach, client.Backup},
-		{"restore", "FILE DIR", "make the folder of a server out of a backup\nDIR is a new folder, or an empty one. Serve it with dqd serve --dir DIR.", restore},
-		{"top", "[--once] [--port n]...", "show what is ready, late, leased, dead, now\n" + reach, client.Top},
-		{"queue", "ls [PATTERN] | show QUEUE", "list queues, or show one\n" + reach, client.Queue},
-		{"job", "show QUEUE ID", "show a job\n" + reach, client.Job},
-		{"completion", "bash|zsh|fish", "print the completion for a shell\nbash: source <(dqd completion bash)\nzsh: dqd completion zsh > a folder of $fpath/_dqd\nfish: dqd completion fish > ~/.config/fish/completions/dqd.fish", completion},
-		{"man", "", "print the man page\ndqd man | man -l -", manPage},
-		{"version", "", "print the version", printVersion},
-		{"help", "[SUB-COMMAND]", "print this, or what a sub-command does", help},
+		{"serve", settingArgs, "run the server (also: dqd alone)\nIt serves until SIGTERM, SIGINT or the command SHUTDOWN; a second signal ends it at once.", serve, nil},
+		{"config", settingArgs, "print every setting and where it comes from, and exit\nThe settings are read as by dqd serve, and what is printed can be a configuration file. No secret is in it.", showConfig, nil},
+		{"check", "DIR | FILE", "verify the data of a server that is not running, or a backup\nDIR is its setting dir, FILE what dqd backup wrote. Nothing is changed; each problem is a line with what to do.", check, nil},
+		{"backup", "FILE", "back up a running server into a new file\nIt is verified while it is written, and there under its name only when it is whole.", client.Backup, client.Flags()},
+		{"restore", "FILE DIR", "make the folder of a server out of a backup\nDIR is a new folder, or an empty one. Serve it with dqd serve --dir DIR.", restore, nil},
+		{"top", "", "show what is ready, late, leased, dead, now\nOn a terminal it goes on, every 2 seconds, until Ctrl-C. NO_COLOR in the environment takes its colours.", client.Top, client.TopFlags()},
+		{"queue", "ls [PATTERN] | show QUEUE", "list queues, or show one\nPATTERN is as of DQQUEUES, such as 'mail*'.", client.Queue, client.Flags()},
+		{"job", "show QUEUE ID", "show a job, live or dead, with its payload", client.Job, client.Flags()},
+		{"completion", "bash|zsh|fish", "print the completion for a shell\nbash: source <(dqd completion bash)\nzsh: dqd completion zsh > a folder of $fpath/_dqd\nfish: dqd completion fish > ~/.config/fish/completions/dqd.fish", completion, nil},
+		{"man", "", "print the man page\ndqd man | man -l -", manPage, nil},
+		{"version", "", "print the version", printVersion, nil},
+		{"help", "[SUB-COMMAND]", "print this, or what a sub-command does and takes", help, nil},
 	}
 }
 
@@ -92,8 +90,32 @@ func (c *subcommand) details() string {
 
 func (c *subcommand) takesSettings() bool { return c.args == settingArgs }
 
+// short is how the sub-command is written without its flags.
+func (c *subcommand) short() string { return strings.TrimSpace("dqd " + c.name + " " + c.args) }
+
 // synopsis is how the sub-command is written.
-func (c *subcommand) synopsis() string { return strings.TrimSpace("dqd " + c.name + " " + c.args) }
+func (c *subcommand) synopsis() string {
+	if c.flags != nil {
+		return c.short() + " [--flag value]..."
+	}
+	return c.short()
+}
+
+// options are the flags that are its own, in alphabetical order.
+func (c *subcommand) options() (list []option) {
+	if c.flags == nil {
+		return nil
+	}
+	c.flags.VisitAll(func(f *flag.Flag) {
+		value, usage := flag.UnquoteUsage(f)
+		o := option{name: f.Name, usage: usage, value: value}
+		if value == "FILE" {
+			o.path = "file"
+		}
+		list = append(list, o)
+	})
+	return list
+}
 
 // run runs a sub-command and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
@@ -115,7 +137,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
 		return help([]string{name}, stdout, stderr)
 	}
-	if c.args == "" && len(args) > 0 {
+	if c.args == "" && c.flags == nil && len(args) > 0 {
 		return usageError(stderr, fmt.Errorf("unexpected argument %q: write %s", args[0], c.synopsis()))
 	}
 	return c.run(args, stdout, stderr)
@@ -160,11 +182,17 @@ func help(args []string, w, stderr io.Writer) int {
 		if c.takesSettings() {
 			printSettings(w)
 		}
+		for i, o := range c.options() {
+			if i == 0 {
+				fmt.Fprintln(w)
+			}
+			fmt.Fprintf(w, "  %-22s %s\n", o.written(), o.usage)
+		}
 		return exitOK
 	}
 	fmt.Fprint(w, "dqd, a delay queue that speaks the Redis protocol\n\n")
 	for _, c := range subcommands {
-		fmt.Fprintf(w, "  %-38s %s\n", c.synopsis(), c.summary())
+		fmt.Fprintf(w, "  %-38s %s\n", c.short(), c.summary())
 	}
 	printSettings(w)
 	fmt.Fprint(w, "\nExit codes\n\n")

@@ -17,8 +17,8 @@ func manPage(_ []string, w, _ io.Writer) int {
 			fmt.Fprintln(w, ".br")
 		}
 		fmt.Fprintf(w, ".B dqd %s\n", roff(c.name))
-		if c.args != "" {
-			fmt.Fprintln(w, roff(c.args))
+		if args := strings.TrimPrefix(c.synopsis(), "dqd "+c.name); args != "" {
+			fmt.Fprintln(w, roff(strings.TrimSpace(args)))
 		}
 	}
 	fmt.Fprintf(w, ".SH DESCRIPTION\n%s\n", roff("dqd keeps jobs durably and hands each to a worker when its time has come. Clients of Redis speak to it; its commands are described by COMMAND DOCS, and by help in redis-cli."))
@@ -27,6 +27,9 @@ func manPage(_ []string, w, _ io.Writer) int {
 		entry(w, c.synopsis(), c.summary()+".")
 		for line := range strings.Lines(c.details()) {
 			fmt.Fprintf(w, ".br\n%s\n", roff(strings.TrimSpace(line)))
+		}
+		for _, o := range c.options() {
+			fmt.Fprintf(w, ".br\n%s: %s\n", roff(o.written()), roff(o.usage))
 		}
 	}
 	fmt.Fprint(w, ".SH SETTINGS\n")

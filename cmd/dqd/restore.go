@@ -20,8 +20,7 @@ import (
 // restore is the sub-command: it makes the folder of a server out of a backup.
 func restore(args []string, stdout, stderr io.Writer) int {
 	if len(args) != 2 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[1], "-") {
-		fmt.Fprintln(stderr, "dqd: write dqd restore, the file of the backup, and a new or empty folder (see dqd help)")
-		return exitUsage
+		return usageError(stderr, errors.New("write dqd restore FILE DIR: the file of the backup, and a new or empty folder"))
 	}
 	path, dir := args[0], args[1]
 	failed := func(err error) int {

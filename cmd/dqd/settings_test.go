@@ -179,11 +179,15 @@ printf '%s\n' "${COMPREPLY[@]}"`, "bash")
 		{[]string{"serve", "--dir", "da"}, []string{"data one", "data two"}},
 		{[]string{"check", "da"}, []string{"data one", "data two"}},
 		{[]string{"check", "--"}, []string{"--help"}},
+		{[]string{"backup", "--p"}, []string{"--password-file", "--port"}},
+		{[]string{"backup", "--password-file", "dat"}, []string{"data one", "data two"}},
+		{[]string{"restore", "dat"}, []string{"data one", "data two"}},
+		{[]string{"top", ""}, []string{"--help", "--host", "--once", "--password-file", "--port"}},
+		{[]string{"top", "--once", "--ho"}, []string{"--host"}},
+		{[]string{"queue", ""}, []string{"--help", "--host", "--password-file", "--port", "ls", "show"}},
+		{[]string{"job", "s"}, []string{"show"}},
 		{[]string{"completion", ""}, []string{"--help", "bash", "fish", "zsh"}},
 		{[]string{"help", "ver"}, []string{"version"}},
-		{[]string{"queue", ""}, []string{"--help", "--host", "--password-file", "--port", "ls", "show"}},
-		{[]string{"top", "--o"}, []string{"--once"}},
-		{[]string{"restore", "da"}, []string{"data one", "data two"}},
 	} {
 		if got := complete(c.words...); !slices.Equal(got, c.want) {
 			t.Errorf("dqd %q: %q, want %q", c.words, got, c.want)
@@ -214,6 +218,11 @@ func TestOtherCompletions(t *testing.T) {
 		for _, c := range subcommands {
 			if !strings.Contains(script, c.name) {
 				t.Error(shell, "lacks", c.name)
+			}
+			for _, o := range c.options() {
+				if !strings.Contains(script, strings.ReplaceAll(flag, "%s", o.name)) {
+					t.Errorf("%s lacks --%s of %s", shell, o.name, c.name)
+				}
 			}
 		}
 		for _, s := range settings() {
@@ -256,6 +265,11 @@ func TestManPage(t *testing.T) {
 	for _, c := range subcommands {
 		if !strings.Contains(page, ".TP\n.B "+roff(c.synopsis())+"\n") {
 			t.Error("lacks", c.name)
+		}
+		for _, o := range c.options() {
+			if o.usage == "" || !strings.Contains(page, ".br\n"+roff(o.written())+": ") {
+				t.Errorf("lacks %s of %s", o.written(), c.name)
+			}
 		}
 	}
 	for _, group := range server.AllSettings() {

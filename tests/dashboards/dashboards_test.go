@@ -59,7 +59,7 @@ type panel struct {
 var shown = []string{
 	"dqd_queue_jobs", "dqd_wheel_occupied_slots", "dqd_delivery_lateness_seconds_bucket", "dqd_queue_oldest_ready_seconds", "dqd_queue_job_events_total",
 	"dqd_clock_held", "dqd_clock_uncertainty_seconds", "dqd_clock_offset_seconds", "dqd_log_fsync_seconds_bucket", "dqd_entry_apply_seconds_bucket",
-	"dqd_disk_free_bytes", "process_resident_memory_bytes", "dqd_connected_clients", "dqd_commands_total", "dqd_timer_error_seconds_bucket", "dqd_adds_refused",
+	"dqd_disk_free_bytes", "process_resident_memory_bytes", "dqd_connected_clients", "dqd_commands_total", "dqd_timer_error_seconds_bucket", "dqd_adds_refused", "dqd_backup_last_success_timestamp_seconds",
 }
 
 // The dashboard asks for what there is, with variables that it has, and no two panels

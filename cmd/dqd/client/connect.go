@@ -23,26 +23,32 @@ const (
 	exitUsage = 2
 )
 
-// envPassword is where the password may stand, as for the server.
-const envPassword = "DQD_REQUIREPASS"
+// Variables of the server that its clients look at too.
+const (
+	envPassword     = "DQD_REQUIREPASS"
+	envPasswordFile = "DQD_REQUIREPASS_FILE"
+	envPort         = "DQD_PORT"
+)
 
 // server says where the server is, and how to get in.
 type server struct {
 	host, passwordFile string
-	port               int
+	port               int // 0 = as the environment says
 	getenv             func(string) string
 }
 
 // usage is an error in how a sub-command was written.
 type usage struct{ error }
 
-// flags returns the flags that all sub-commands have.
+// Flags returns the flags that all sub-commands have, for their help.
+func Flags() *flag.FlagSet { return new(server).flags() }
+
 func (s *server) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.StringVar(&s.host, "host", "127.0.0.1", "")
-	f.IntVar(&s.port, "port", 7711, "")
-	f.StringVar(&s.passwordFile, "password-file", "", "")
+	f.StringVar(&s.host, "host", "127.0.0.1", "`ADDRESS` of the server, else 127.0.0.1")
+	f.IntVar(&s.port, "port", 0, "port `N` of the server, else "+envPort+" in the environment, else 7711")
+	f.StringVar(&s.passwordFile, "password-file", "", "`FILE` whose only line is the password, else "+envPassword+" or "+envPasswordFile+" in the environment")
 	s.getenv = os.Getenv
 	return f
 }
@@ -55,10 +61,14 @@ func parse(f *flag.FlagSet, args []string, how string, n, optional int) (rest []
 	}
 	for len(args) > 0 {
 		if err := f.Parse(args); err != nil {
-			if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok && strings.HasPrefix(name, "pass") {
-				return nil, usage{fmt.Errorf("--%s would show the password to everybody on this machine: give it in the environment as %s, or name its file by --password-file", name, envPassword)}
+			text := err.Error()
+			if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+				if strings.HasPrefix(name, "pass") {
+					return nil, usage{fmt.Errorf("--%s would show the password to everybody on this machine: give it in the environment as %s, or name its file by --password-file", name, envPassword)}
+				}
+				text = "unknown flag --" + name
 			}
-			return nil, bad(err.Error())
+			return nil, bad(strings.Replace(text, "flag needs an argument: -", "a value is missing behind --", 1))
 		}
 		if args = f.Args(); len(args) > 0 {
 			rest, args = append(rest, args[0]), args[1:]
@@ -75,14 +85,39 @@ func parse(f *flag.FlagSet, args []string, how string, n, optional int) (rest []
 
 func (s *server) addr() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
 
+// findPort takes the port from the environment if no flag said which.
+func (s *server) findPort() error {
+	if s.port != 0 {
+		return nil
+	}
+	s.port = 7711
+	text := s.getenv(envPort)
+	if text == "" || strings.HasPrefix(text, "tcp://") { // which Kubernetes sets
+		return nil
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 {
+		return fmt.Errorf("%s=%s in the environment is no port of a server: say where it is by --port", envPort, text)
+	}
+	s.port = int(n)
+	return nil
+}
+
 // password reads the password, "" if there is none.
 func (s *server) password() (string, error) {
-	if s.passwordFile == "" {
-		return s.getenv(envPassword), nil
+	from, path := "--password-file", s.passwordFile
+	if path == "" {
+		if password := s.getenv(envPassword); password != "" {
+			return password, nil
+		}
+		from, path = envPasswordFile, s.getenv(envPasswordFile)
 	}
-	b, err := os.ReadFile(s.passwordFile)
+	if path == "" {
+		return "", nil
+	}
+	b, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("--password-file: %w", err)
+		return "", fmt.Errorf("%s: %w", from, err)
 	}
 	return strings.TrimRight(string(b), "\r\n"), nil
 }
@@ -90,6 +125,9 @@ func (s *server) password() (string, error) {
 // connect makes one connection to the server, which is there and lets us in. Nothing is
 // sent twice over it.
 func (s *server) connect(ctx context.Context) (*conn, error) {
+	if err := s.findPort(); err != nil {
+		return nil, err
+	}
 	password, err := s.password()
 	if err != nil {
 		return nil, err

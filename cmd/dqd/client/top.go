@@ -3,7 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
-	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -23,8 +23,7 @@ const (
 // terminal again every two seconds, until it is interrupted.
 func Top(args []string, stdout, stderr io.Writer) int {
 	var s server
-	f := s.flags()
-	once := f.Bool("once", false, "")
+	f, once := s.topFlags()
 	if _, err := parse(f, args, "top [--once]", 0, 0); err != nil {
 		return exit(err, stderr)
 	}
@@ -34,19 +33,26 @@ func Top(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return exit(err, stderr)
 	}
-	defer c.close()
-	if _, _, ok := terminal(stdout); *once || !ok {
-		v, err := c.look(ctx)
-		if err == nil {
-			_, err = io.WriteString(stdout, strings.Join(v.lines(nil, 0, 0), "\n")+"\n")
-		}
-		return exit(err, stderr)
+	if _, _, ok := terminal(stdout); !*once && ok {
+		return exit(s.live(ctx, c, stdout), stderr)
 	}
-	err = c.live(ctx, stdout)
-	if errors.Is(err, errInterrupted) {
-		err = nil
+	defer c.close()
+	v, err := c.look(ctx)
+	if err == nil {
+		_, err = io.WriteString(stdout, strings.Join(v.lines(nil, 0, 0), "\n")+"\n")
 	}
 	return exit(err, stderr)
+}
+
+// TopFlags returns the flags of top, for its help.
+func TopFlags() *flag.FlagSet {
+	f, _ := new(server).topFlags()
+	return f
+}
+
+func (s *server) topFlags() (f *flag.FlagSet, once *bool) {
+	f = s.flags()
+	return f, f.Bool("once", false, "print it once, as is done when the output is no terminal")
 }
 
 // Sequences that terminals know.
@@ -60,22 +66,39 @@ const (
 	plain       = "\x1b[0m"
 )
 
-// live shows the view until ctx ends, or the server does.
-func (c *conn) live(ctx context.Context, w io.Writer) error {
+// live shows the view until ctx ends. While there is no connection it says so, and tries
+// again at each turn. It closes c.
+func (s *server) live(ctx context.Context, c *conn, w io.Writer) error {
 	color := os.Getenv("NO_COLOR") == ""
 	io.WriteString(w, beginScreen)
 	defer io.WriteString(w, endScreen)
 	tick := time.NewTicker(topEvery)
 	defer tick.Stop()
 	for before := (*view)(nil); ; {
-		v, err := c.look(ctx)
-		if err != nil {
-			return err
+		var v *view
+		var err error
+		if c == nil {
+			c, err = s.connect(ctx)
+		}
+		if err == nil {
+			v, err = c.look(ctx)
+		}
+		if (err != nil || ctx.Err() != nil) && c != nil {
+			c.close()
+			c = nil
+		}
+		if ctx.Err() != nil {
+			return nil
 		}
 		rows, columns, _ := terminal(w)
+		rows, columns = max(rows, 5), max(columns, 20)
+		lines := []string{cut("no connection"+alarm+"   "+shown(fmt.Sprint(err), false), columns)}
+		if err == nil {
+			lines = v.lines(before, rows, columns)
+		}
 		var b strings.Builder
 		b.WriteString(home)
-		for i, line := range v.lines(before, max(rows, 5), max(columns, 20)) {
+		for i, line := range lines {
 			if i > 0 {
 				b.WriteString("\r\n")
 			}
@@ -87,8 +110,7 @@ func (c *conn) live(ctx context.Context, w io.Writer) error {
 		}
 		before = v
 		select {
-		case <-ctx.Done():
-			return nil
+		case <-ctx.Done(): // seen by the next look
 		case <-tick.C:
 		}
 	}

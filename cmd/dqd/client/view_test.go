@@ -1,6 +1,7 @@
 package client
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,19 @@ QUEUE     READY   LATE  LEASED  DELAYED   NEXT  DEAD  WAITING  PAUSED
 orders  1234567  1m05s       3        0      -     4        2  -
 "a\nb"        0      -       0       20  1m30s     0        0  all
 `
+
+// What docs/operations.md shows of dqd top is what it prints.
+func TestTopIsAsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := sample(time.Unix(1_800_000_000, 0), 100)
+	v.all["ready"], v.queues[0].fields["ready"], v.queues[1].name = int64(310), int64(310), "mail"
+	if want := strings.Join(v.lines(nil, 0, 0), "\n"); !strings.Contains(string(text), "\n```\n"+want+"\n```\n") {
+		t.Errorf("docs/operations.md does not show\n%s", want)
+	}
+}
 
 func TestView(t *testing.T) {
 	begin := time.Unix(1_800_000_000, 0)
