@@ -459,3 +459,60 @@ func TestRestoreDiskFull(t *testing.T) {
 		left(t, mem, o.Dir)
 	}
 }
+
+// A restore fails behind the file that makes the folder a node's: that goes too. What
+// fails behind that is no failure: the node starts.
+func TestRestoreFailsAtItsEnd(t *testing.T) {
+	all, digest, _ := smallBackup(t, seedOf(t), 40)
+	restore := func(fails func(op errorfs.Op) bool) (Options, error) {
+		t.Helper()
+		mem := persist.MemFS()
+		failed := false
+		o := smallOptions(errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if failed || !fails(op) {
+				return nil
+			}
+			failed = true
+			return syscall.EIO
+		})))
+		_, err := Restore(o, bytes.NewReader(all), time.Now().UnixNano())
+		if !failed {
+			t.Error("nothing failed")
+		}
+		o.FS = mem
+		return o, err
+	}
+
+	vouched := false
+	o, err := restore(func(op errorfs.Op) bool {
+		before := vouched
+		vouched = vouched || op.Kind == errorfs.OpRename && strings.HasSuffix(op.Path, formatName+".tmp")
+		return before && op.Kind == errorfs.OpOpenDir
+	})
+	if !errors.Is(err, syscall.EIO) {
+		t.Errorf("the sync of FORMAT fails: %v", err)
+	}
+	left(t, o.FS, o.Dir)
+
+	o, err = restore(func(op errorfs.Op) bool {
+		return op.Kind == errorfs.OpRemove && strings.HasSuffix(op.Path, restoringName)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, err := o.FS.List(o.Dir); err != nil || !slices.Contains(names, formatName) || !slices.Contains(names, restoringName) {
+		t.Errorf("restored are %v (%v)", names, err)
+	}
+	if c, err := Check(o); err != nil || len(c.Problems) > 0 {
+		t.Error(err, errors.Join(c.Problems...))
+	}
+	before := sum(t, o.FS, o.Dir)
+	if _, err := Restore(o, bytes.NewReader(all), 0); err == nil || sum(t, o.FS, o.Dir) != before {
+		t.Errorf("a node is restored over: %v", err)
+	}
+	n := lead(t, o)
+	if got, err := effecttest.Digest(n.State()); err != nil || got != digest {
+		t.Errorf("other content (%v)", err)
+	}
+	n.shut()
+}

@@ -129,6 +129,13 @@ func (r *restore) giveUp() {
 	if !r.ours {
 		return
 	}
+	// What it vouches for must not go before it, not even when the power is cut.
+	switch err := r.f.fs.Remove(r.f.fs.PathJoin(r.f.dir, formatName)); {
+	case err == nil:
+		persist.SyncFolder(r.f.fs, r.f.dir)
+	case !errors.Is(err, os.ErrNotExist):
+		return
+	}
 	r.empty()
 	r.f.fs.Remove(r.f.fs.PathJoin(r.f.dir, restoringName))
 	r.f.fs.Remove(r.f.fs.PathJoin(r.f.dir, restoringName+".tmp"))
@@ -168,7 +175,11 @@ func (r *restore) fill(in *archive.Reader, now int64) error {
 	if err := r.f.vouch(); err != nil {
 		return err
 	}
-	return fs.Remove(fs.PathJoin(r.f.dir, restoringName))
+	// The node is whole: it starts with the mark too.
+	if err := fs.Remove(fs.PathJoin(r.f.dir, restoringName)); err != nil {
+		r.o.Logger.Warn("the folder is restored, but its file "+restoringName+" is left: remove it", "error", err)
+	}
+	return nil
 }
 
 // fillState puts the backup into a new state store.

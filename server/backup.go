@@ -31,10 +31,12 @@ type backups struct {
 	begin atomic.Pointer[func() Backup] // nil = there are none
 	last  atomic.Int64                  // when one was handed out whole, Unix s; 0 = never
 
-	mu     sync.Mutex // held while a piece is read
-	owner  *conn      // nil = there is none at work
+	owner atomic.Pointer[conn] // nil = there is none at work; written with mu held
+
+	mu     sync.Mutex // held while a piece is read, which takes as long as the disk does
 	backup Backup
 	cursor uint64      // of the next piece
+	asked  time.Time   // when its last piece was asked for and read
 	idle   *time.Timer // ends it
 }
 
@@ -46,24 +48,26 @@ func (c *conn) backupPiece(r *commands.Backup) commands.Reply {
 	b := &c.srv.backups
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	begin := b.begin.Load()
+	begin, owner := b.begin.Load(), b.owner.Load()
 	switch {
 	case begin == nil:
 		return errNoBackups
-	case r.Cursor == 0 && b.owner != nil && b.owner != c:
+	case r.Cursor == 0 && owner != nil && owner != c:
 		return errBackupBusy
 	case r.Cursor == 0:
 		b.end()
 		mine := (*begin)()
-		b.owner, b.backup, b.cursor = c, mine, 0
+		b.owner.Store(c)
+		b.backup, b.cursor, b.asked = mine, 0, time.Now()
 		b.idle = time.AfterFunc(backupPatience, func() {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			if b.backup == mine {
+			// It may have waited here for the lock, while the next piece was read.
+			if b.backup == mine && time.Since(b.asked) >= backupPatience {
 				b.end()
 			}
 		})
-	case b.owner != c || r.Cursor != b.cursor:
+	case owner != c || r.Cursor != b.cursor:
 		return errBackupCursor
 	}
 	piece, more, err := b.backup.Next()
@@ -72,6 +76,7 @@ func (c *conn) backupPiece(r *commands.Backup) commands.Reply {
 		b.end()
 		return errBackupFailed
 	}
+	b.asked = time.Now()
 	b.idle.Reset(backupPatience)
 	b.cursor++
 	next := b.cursor
@@ -83,21 +88,25 @@ func (c *conn) backupPiece(r *commands.Backup) commands.Reply {
 	return &commands.BackupPart{Cursor: next, Bytes: piece}
 }
 
-// leave ends the backup of a connection.
+// leave ends the backup of a connection. Others do not wait for a piece that is read.
 func (b *backups) leave(c *conn) {
+	if b.owner.Load() != c {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.owner == c {
+	if b.owner.Load() == c {
 		b.end()
 	}
 }
 
 // end lets go of the backup that is at work, if there is one. Called with mu held.
 func (b *backups) end() {
-	if b.owner == nil {
+	if b.owner.Load() == nil {
 		return
 	}
 	b.idle.Stop()
 	b.backup.Close()
-	b.owner, b.backup, b.idle = nil, nil, nil
+	b.owner.Store(nil)
+	b.backup, b.idle = nil, nil
 }

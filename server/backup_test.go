@@ -5,7 +5,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"dqd/commands"
 )
 
 // fakeBackup has three pieces; the last one may fail.
@@ -100,4 +103,56 @@ ab
 			t.Errorf("%d of %d closed", closed, begun)
 		}
 	})
+}
+
+// slowBackup takes a while for each piece.
+type slowBackup struct {
+	fakeBackup
+	takes time.Duration
+}
+
+func (b *slowBackup) Next() ([]byte, bool, error) {
+	time.Sleep(b.takes)
+	return b.fakeBackup.Next()
+}
+
+// A backup ends when nobody asks for a minute, not when a piece takes as long.
+func TestBackupPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		closed := 0
+		s := &Server{}
+		s.Backups(func() Backup { return &slowBackup{fakeBackup{closed: &closed}, backupPatience} })
+		c := &conn{srv: s}
+		ask := func(cursor uint64) commands.Reply { return c.backupPiece(&commands.Backup{Cursor: cursor}) }
+		for cursor := range uint64(2) {
+			// The timer fires at the moment at which the piece is there.
+			if part, ok := ask(cursor).(*commands.BackupPart); !ok || part.Cursor != cursor+1 {
+				t.Fatalf("at cursor %d: %v", cursor, part)
+			}
+			synctest.Wait()
+			if closed != 0 {
+				t.Fatal("a backup whose client has just asked is ended")
+			}
+		}
+		time.Sleep(backupPatience)
+		synctest.Wait()
+		if got := ask(2); closed != 1 || got != commands.Reply(errBackupCursor) {
+			t.Errorf("%d closed, %v", closed, got)
+		}
+	})
+}
+
+// While a disk stalls, other connections end.
+func TestLeaveDuringABackup(t *testing.T) {
+	var b backups
+	b.owner.Store(&conn{})
+	b.mu.Lock() // a piece is read
+	left := make(chan struct{})
+	go func() { b.leave(&conn{}); close(left) }()
+	select {
+	case <-left:
+	case <-time.After(20 * time.Second):
+		t.Error("a connection waits for the backup of another")
+	}
+	b.mu.Unlock()
 }

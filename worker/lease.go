@@ -28,7 +28,7 @@ func (r *runner) hold(t *task, received time.Time) {
 	r.tasks[t] = true
 	t.until = received.Add(t.lease)
 	t.extendAt = received.Add(t.lease / 2)
-	t.end = time.AfterFunc(time.Until(t.until), func() { r.lose(t, "no extension got through before it ended") })
+	t.end = time.AfterFunc(time.Until(t.until), func() { r.lose(t, true, "no extension got through before it ended") })
 	if r.nextExtend.IsZero() || t.extendAt.Before(r.nextExtend) {
 		wake(r.extend)
 	}
@@ -46,11 +46,17 @@ func (r *runner) drop(t *task) bool {
 	return true
 }
 
-// lose tells a handler that its lease is lost, if it still runs.
-func (r *runner) lose(t *task, why string) {
+// lose tells a handler that its lease is lost, if it still runs; ended = because the
+// time of the lease is over.
+func (r *runner) lose(t *task, ended bool, why string) {
 	r.mu.Lock()
 	stale := !r.tasks[t] || t.lost
-	t.lost, t.extendAt = true, time.Time{}
+	if ended && time.Now().Before(t.until) {
+		stale = true // it was extended while the timer's function waited for the lock
+	}
+	if !stale {
+		t.lost, t.extendAt = true, time.Time{}
+	}
 	r.mu.Unlock()
 	if stale {
 		return
@@ -163,7 +169,7 @@ func (r *runner) extendBatch(tasks []*task) error {
 			t.extendAt = time.Time{}
 			r.mu.Unlock()
 		default:
-			r.lose(t, "the server refuses its token")
+			r.lose(t, false, "the server refuses its token")
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ func standingOf(err error) standing {
 	switch code {
 	case "INDOUBT":
 		return unknown
-	case "LOADING", "TRYAGAIN", "CLUSTERDOWN", "READONLY", "BUSY", "MISCONF", "OOM":
+	case "LOADING", "TRYAGAIN", "CLUSTERDOWN", "READONLY", "BUSY", "MISCONF", "OOM", "UNBLOCKED":
 		return notDone
 	}
 	if strings.HasPrefix(text, "ERR max number of clients") {

@@ -37,6 +37,7 @@ func TestStandingOfErrors(t *testing.T) {
 		"MISCONF the disk is full":            notDone,
 		"OOM memory":                          notDone,
 		"ERR max number of clients reached":   notDone,
+		"UNBLOCKED client unblocked":          notDone,
 		"INDOUBT may have happened":           unknown,
 		"WRONGPASS invalid":                   hopeless,
 		"NOAUTH Authentication required.":     hopeless,

@@ -138,7 +138,8 @@ type view struct {
 	clock  fields
 	all    fields // DQSTATS of all queues
 	queues []queue
-	others int // queues that were not looked at
+	others int  // queues that were not looked at
+	more   bool // and there are more, of which not even the sizes are known
 }
 
 // look asks the server.
@@ -152,12 +153,12 @@ func (c *conn) look(ctx context.Context) (v *view, err error) {
 		return nil, err
 	}
 	v.all, _ = fieldsOf(reply)
-	all, _, err := c.queues(ctx, "*")
+	all, more, err := c.queues(ctx, "*")
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(all, func(a, b queue) int { return cmp.Or(cmp.Compare(b.live, a.live), cmp.Compare(a.name, b.name)) })
-	v.others = max(len(all)-topQueues, 0)
+	v.others, v.more = max(len(all)-topQueues, 0), more
 	if v.queues, err = c.stats(ctx, all[:len(all)-v.others]); err != nil {
 		return nil, err
 	}
@@ -221,8 +222,15 @@ func (v *view) lines(before *view, rows, columns int) []string {
 	if rows > 0 && len(lines) > rows {
 		more += len(lines) - rows + 1
 		lines = lines[:rows-1]
-	} else if more == 0 {
+	} else if more == 0 && !v.more {
 		return lines
 	}
-	return append(lines, fmt.Sprintf("… %d more queues: dqd queue ls", more))
+	last := fmt.Sprintf("… %d more queues: dqd queue ls", more)
+	if v.more {
+		last = fmt.Sprintf("… at least %d more queues, these are of the first %d: dqd queue ls", more+1, mostQueues)
+	}
+	if columns > 0 {
+		last = cut(last, columns)
+	}
+	return append(lines, last)
 }

@@ -116,7 +116,13 @@ func TestView(t *testing.T) {
 	if len(lines) != 7 || lines[6] != "… 2 more queues: dqd queue ls" {
 		t.Error(text(lines))
 	}
-	for _, l := range lines {
+	// Not all queues were looked at.
+	later.others, later.more = 9000, true
+	all := later.lines(v, 0, 0)
+	if got := all[len(all)-1]; got != "… at least 9001 more queues, these are of the first 10000: dqd queue ls" {
+		t.Error(got)
+	}
+	for _, l := range append(lines, later.lines(v, 7, 30)...) {
 		if n := len([]rune(l)); n > 30 {
 			t.Errorf("%d characters: %s", n, l)
 		}
