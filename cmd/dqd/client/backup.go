@@ -3,8 +3,10 @@ package client
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -51,8 +53,12 @@ func backup(ctx context.Context, s *server, path string, stderr io.Writer) (sum 
 		return sum, err
 	}
 	defer c.close()
-	part := path + partSuffix // of an earlier one that was killed, perhaps
-	f, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	down := &download{ctx: ctx, c: c}
+	if err := down.next(); err != nil { // refused, perhaps: no file is touched before
+		return sum, err
+	}
+	part := path + partSuffix
+	f, err := createPart(part)
 	if err != nil {
 		return sum, err
 	}
@@ -63,7 +69,7 @@ func backup(ctx context.Context, s *server, path string, stderr io.Writer) (sum 
 		}
 	}()
 	show := newProgress(stderr)
-	sum, err = archive.Verify(io.TeeReader(&download{ctx: ctx, c: c}, io.MultiWriter(f, show)))
+	sum, err = archive.Verify(io.TeeReader(down, io.MultiWriter(f, show)))
 	show.end()
 	if err == nil {
 		err = f.Sync()
@@ -82,10 +88,65 @@ func backup(ctx context.Context, s *server, path string, stderr io.Writer) (sum 
 	if err != nil {
 		return sum, err
 	}
-	if err = os.Rename(part, path); err != nil {
+	if err = name(part, path); err != nil {
 		return sum, err
 	}
 	return sum, syncFolder(filepath.Dir(path))
+}
+
+// createPart makes the file of a backup that begins, and locks it. It takes the place of
+// one that is left of a killed backup, but not of one that somebody writes.
+func createPart(part string) (f *os.File, err error) {
+	busy := fmt.Errorf("another dqd backup writes %s: wait for its end, or choose a new name", part)
+	// What is left is removed, not written over: it may have a second name by now.
+	old, err := os.OpenFile(part, os.O_RDWR, 0)
+	switch {
+	case err == nil:
+		defer old.Close()
+		if !owned(old, part) {
+			return nil, busy
+		}
+		if err := os.Remove(part); err != nil {
+			return nil, err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	f, err = os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, busy
+	}
+	if err == nil && !owned(f, part) {
+		f.Close()
+		return nil, busy
+	}
+	return f, err
+}
+
+// owned locks a file, and reports whether it was free and still has its name.
+func owned(f *os.File, path string) bool {
+	if lock(f) != nil {
+		return false
+	}
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Lstat(path)
+	return err == nil && os.SameFile(mine, now)
+}
+
+// name gives a whole backup its name, unless there is a file of that name by now.
+func name(part, path string) error {
+	err := os.Link(part, path)
+	if err == nil {
+		return os.Remove(part)
+	}
+	// Some file systems know no links.
+	if _, serr := os.Lstat(path); errors.Is(err, fs.ErrExist) || serr == nil {
+		return fmt.Errorf("%s has appeared meanwhile: choose a new name, nothing is overwritten", path)
+	}
+	return os.Rename(part, path)
 }
 
 func syncFolder(dir string) error {

@@ -1,0 +1,7 @@
+//go:build !unix || aix
+
+package client
+
+import "os"
+
+func lock(*os.File) error { return nil }
