@@ -11,8 +11,8 @@ import (
 // larger one, as ten million ids need, must not: it may grow by heapRoom.
 const (
 	heapRoom               = 64 << 20 // bytes
-	leastGrowth, maxGrowth = 40, 200   // percent
-	growthStep             = 10        // percent; less is not worth setting anew
+	leastGrowth, maxGrowth = 40, 200  // percent
+	growthStep             = 10       // percent; less is not worth setting anew
 )
 
 // growthOf is the percentage by which a heap of so many live bytes may grow.

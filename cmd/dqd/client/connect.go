@@ -92,7 +92,7 @@ func (s *server) findPort() error {
 	}
 	s.port = 7711
 	text := s.getenv(envPort)
-	if text == "" || strings.HasPrefix(text, "tcp://") { // which Kubernetes sets
+	if text == "" || strings.Contains(text, "://") { // which Kubernetes sets
 		return nil
 	}
 	n, err := strconv.ParseUint(text, 10, 16)
