@@ -9,6 +9,7 @@
 //	fault.go      what happens when a write or a sync fails: the process ends
 //	loud.go       which errors of the system count as such, and where they are heard
 //	pause.go      merges of tables that find no room wait
+//	reclaim.go    the room of what was deleted, given back at once
 //	ballast.go    a file that holds disk space, for a full disk
 //	readonly.go   looking at a folder without changing it
 //	tables.go     every block of a store's tables against its checksum

@@ -1,7 +1,7 @@
 package persist
 
 import (
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -16,21 +16,44 @@ const mergeCategory vfs.DiskWriteCategory = "pebble-compaction"
 
 // merges makes them pause: it lets the next one wait as it begins its first table.
 type merges struct {
-	until atomic.Int64  // Unix ns
-	stop  chan struct{} // closed when the store is about to close
+	stop chan struct{} // closed when the store is about to close
+
+	mu    sync.Mutex // guards the rest
+	until time.Time  // of the pause
+	over  chan struct{}
 }
 
-func (m *merges) pause() { m.until.Store(time.Now().Add(mergePause).UnixNano()) }
+func (m *merges) pause() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.until = time.Now().Add(mergePause)
+	if m.over == nil {
+		m.over = make(chan struct{})
+	}
+}
+
+// resume ends the pause: somebody knows that there is room.
+func (m *merges) resume() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.over != nil {
+		close(m.over)
+	}
+	m.until, m.over = time.Time{}, nil
+}
 
 func (m *merges) wait() {
-	until := m.until.Load()
-	if until == 0 {
+	m.mu.Lock()
+	until, over := m.until, m.over
+	m.mu.Unlock()
+	if until.IsZero() {
 		return
 	}
-	timer := time.NewTimer(time.Until(time.Unix(0, until)))
+	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+	case <-over:
 	case <-m.stop:
 	}
 }

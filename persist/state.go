@@ -89,7 +89,7 @@ func OpenState(dir string, o StateOptions) (*State, error) {
 		FormatMajorVersion:          pebbleFormat,
 		L0CompactionThreshold:       8, // each merge into the next level rewrites it: merge more at a time
 		L0StopWritesThreshold:       32,
-		LBaseMaxBytes:               256 << 20,
+		LBaseMaxBytes:               8 * int64(o.MemTableSize), // as much as is merged into it
 		MaxOpenFiles:                o.MaxFiles,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 		ErrorIfNotExists:            o.MustExist,
@@ -212,6 +212,7 @@ func (s *State) Close() (err error) {
 // StoreMetrics are numbers about a store.
 type StoreMetrics struct {
 	DiskBytes      uint64
+	TableBytes     int64 // of it, tables in use
 	MemTableBytes  uint64
 	Tables         int64
 	ReadAmp        int
@@ -231,7 +232,7 @@ func metrics(db *pebble.DB) StoreMetrics {
 	m := db.Metrics()
 	total := m.Total()
 	return StoreMetrics{
-		DiskBytes: m.DiskSpaceUsage(), MemTableBytes: m.MemTable.Size, Tables: total.TablesCount,
+		DiskBytes: m.DiskSpaceUsage(), TableBytes: total.TablesSize, MemTableBytes: m.MemTable.Size, Tables: total.TablesCount,
 		ReadAmp: m.ReadAmp(), CompactionDebt: m.Compact.EstimatedDebt,
 		Flushes: m.Flush.Count, Compactions: m.Compact.Count,
 		Compacting: m.Compact.NumInProgress, WrittenBytes: m.WAL.BytesWritten + total.TableBytesFlushed + total.TableBytesCompacted,

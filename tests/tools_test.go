@@ -116,7 +116,15 @@ func TestRedisCliHelps(t *testing.T) {
 	_, port, _ := strings.Cut(server.Addr, ":")
 	const clear = "\x15" // Ctrl-U
 	cli := openTerminal(t, "redis-cli", "-p", port)
-	cli.shows("127.0.0.1:" + port + "> ")
+	prompt := "127.0.0.1:" + port + "> "
+	cli.shows(prompt)
+	// What is typed before it prompts again is lost.
+	run := func(keys string, shown ...string) {
+		cli.enter(keys + "\r")
+		for _, text := range append(shown, prompt) {
+			cli.shows(text)
+		}
+	}
 	cli.enter("dqpop ")
 	cli.shows("queue [COUNT count] [BLOCK block] [LEASE lease] [NOACK] [WORKER worker] [FULL]")
 	cli.enter("orders ")
@@ -125,15 +133,10 @@ func TestRedisCliHelps(t *testing.T) {
 	cli.shows("DQRESCHEDULE\x1b[0;90;49m queue id DELAY delay|AT time|NOW [GT|LT] [PRI priority] [PAYLOAD payload]")
 	cli.enter(clear + "config se\t")
 	cli.shows("CONFIG SET\x1b[0;90;49m name value [name value ...]")
-	cli.enter(clear + "help dqadd\r")
-	cli.shows("queue id payload [DELAY delay|AT time] [NX|XX|UPSERT|IDEM]")
-	cli.shows("Adds a job that is delivered when its time has come.")
-	cli.enter("help @delay\r")
-	cli.shows("DQRESCHEDULE")
-	cli.enter("help slowlog get\r")
-	cli.shows("SLOWLOG GET")
-	cli.enter("DQADD orders o-1 x\r")
-	cli.shows(`"o-1"`)
+	run(clear+"help dqadd", "queue id payload [DELAY delay|AT time] [NX|XX|UPSERT|IDEM]", "Adds a job that is delivered when its time has come.")
+	run("help @delay", "DQRESCHEDULE")
+	run("help slowlog get", "SLOWLOG GET", "summary: ")
+	run("DQADD orders o-1 x", `"o-1"`)
 }
 
 // redis-cli --stat and --latency.

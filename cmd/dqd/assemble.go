@@ -57,8 +57,7 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 	}})
 
 	disk := persist.DiskFS()
-	var ballast *persist.Ballast
-	n.guard, ballast = newGuard(c, disk, log)
+	ballast := n.newGuard(disk, log)
 	options := c.Options
 	options.Guard, options.Wall, options.Version, options.Log = n.guard, n.clock.Wall, buildVersion(), log
 	options.Stop = func() { close(n.asked) }
@@ -140,22 +139,45 @@ func assemble(c *config, log *slog.Logger) (_ *node, err error) {
 // and if that can be read; a process of which any of it stands still serves nobody.
 func (n *node) alive(ctx context.Context) bool { return n.shard.Survey(ctx) != nil }
 
-// newGuard makes the guard of disk and memory, and the ballast that it keeps.
-func newGuard(c *config, disk persist.FS, log *slog.Logger) (g *guard.Guard, b *persist.Ballast) {
-	b = persist.NewBallast(disk, c.Dir, func() { g.BallastGiven() })
-	g = guard.New(guard.Options{
+// newGuard makes the guard of disk and memory, and returns the ballast that it keeps.
+func (n *node) newGuard(disk persist.FS, log *slog.Logger) *persist.Ballast {
+	c := n.config
+	b := persist.NewBallast(disk, c.Dir, func() { n.guard.BallastGiven() })
+	n.guard = guard.New(guard.Options{
 		Disk: func() (free, total int64, err error) {
 			u, err := disk.GetDiskUsage(c.Dir)
 			return int64(u.AvailBytes), int64(u.TotalBytes), err
 		},
 		MinFree:   c.MinDiskFree,
 		Ballast:   b,
+		Store:     guarded{n},
 		Memory:    guard.ResidentMemory,
 		MaxMemory: c.Memory,
 		Release:   debug.FreeOSMemory,
 		Log:       log,
 	})
-	return g, b
+	return b
+}
+
+// guarded is the node's state as the guard of the disk sees it.
+type guarded struct{ *node }
+
+// Sizes returns the bytes of the state's tables, and about what of them is in use:
+// payloads, and a little more than ids, indexes and metadata take.
+func (n guarded) Sizes() (tables, used int64) {
+	const beside = 512
+	select {
+	case <-n.serving:
+	default: // the jobs are not counted yet
+		return 0, 0
+	}
+	t := &n.shard.Gauges().Totals
+	return n.raft.State().Metrics().TableBytes, t.Bytes + beside*(t.Delayed+t.Ready+t.Leased+t.Dead)
+}
+
+// Reclaim implements guard.Store.
+func (n guarded) Reclaim(ctx context.Context, piece int64) error {
+	return n.raft.State().Reclaim(ctx, piece)
 }
 
 // fail notes that a listener ended without being asked to.

@@ -23,6 +23,8 @@ type Options struct {
 	MinFree MinFree
 	// Ballast is kept while there is room for it; nil = none.
 	Ballast Ballast
+	// Store is what has its tables on the disk; nil = none.
+	Store Store
 	// Memory returns the bytes of the process that are in memory; nil = no guard.
 	Memory func() int64
 	// MaxMemory is the most that Memory may be.
@@ -68,6 +70,9 @@ type Guard struct {
 	failing map[string]bool // what could not be done, and was logged
 	made    bool            // the ballast, by this process
 	pause   int             // looks until it is tried again
+
+	reclaiming   atomic.Bool // a goroutine does, and has reclaimAfter meanwhile
+	reclaimAfter time.Time
 
 	memoryAt   time.Time // of the last look, which may collect garbage
 	memoryText commands.Error
@@ -134,6 +139,7 @@ func (g *Guard) watch(ctx context.Context) {
 		case <-timer.C:
 		}
 		g.check()
+		g.reclaim(ctx)
 		timer.Reset(g.pace())
 	}
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,6 +19,31 @@ type machine struct {
 	diskErr, makeErr    error
 	ballast             int64
 	makes               int
+
+	tables, used, gain int64 // of the store
+	reclaimErr         error
+	hold               bool // a merge lasts until it is ended
+	pieces             []int64
+}
+
+func (m *machine) Sizes() (int64, int64) {
+	m.turn.Load()
+	return m.tables, m.used
+}
+
+func (m *machine) Reclaim(ctx context.Context, piece int64) error {
+	m.turn.Load()
+	m.pieces = append(m.pieces, piece)
+	if m.hold {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if m.reclaimErr != nil {
+		return m.reclaimErr
+	}
+	m.tables -= m.gain
+	m.free += m.gain
+	return nil
 }
 
 func (m *machine) Size() int64 { return m.ballast }
@@ -41,6 +67,7 @@ func (m *machine) options() Options {
 		},
 		MinFree: MinFree{Percent: 10, Bytes: 2 << 30},
 		Ballast: m,
+		Store:   m,
 		Memory: func() int64 {
 			m.turn.Load()
 			return m.memory
@@ -219,6 +246,50 @@ func TestMemory(t *testing.T) {
 		if s := g.Status(); !s.Short[Disk] || !s.Short[Memory] || !strings.HasPrefix(string(g.Refuse()), "MISCONF") {
 			t.Errorf("both short: %+v", s)
 		}
+	})
+}
+
+// While adds are refused for the disk, what was deleted gives its room back: not
+// without need, garbage or room, one merge at a time, and seldom.
+func TestReclaim(t *testing.T) {
+	const garbage = 20 << 30
+	watched(t, func(m *machine, g *Guard, next func()) {
+		merges := func(after time.Duration, want int) {
+			t.Helper()
+			for range after / every {
+				next()
+			}
+			if len(m.pieces) != want {
+				t.Fatalf("%d merges instead of %d", len(m.pieces), want)
+			}
+		}
+		m.tables = garbage
+		merges(time.Hour, 0) // no need
+		m.free, m.tables, m.used = 1<<30, 2<<30+reclaimLeast-1, 1<<30
+		merges(time.Hour, 0) // little garbage
+		m.free, m.tables, m.used = 1<<29-1, garbage, 0
+		merges(time.Hour, 0) // no room
+		m.free, m.reclaimErr = 1<<30, errors.New("no room")
+		merges(every, 1)
+		merges(reclaimPause-every, 1)
+		merges(every, 2) // an error is no end
+		m.reclaimErr, m.gain = nil, 1<<28
+		merges(reclaimPause, 3)
+		merges(uselessPause-every, 3) // it gave little
+		if g.Refuse() == "" {
+			t.Error("accepted")
+		}
+		m.gain = garbage / 2
+		merges(every, 4)
+		next()
+		if g.Refuse() != "" {
+			t.Errorf("refused with %s free", Bytes(m.free))
+		}
+		if m.pieces[0] != 1<<29 {
+			t.Errorf("pieces of %s", Bytes(m.pieces[0]))
+		}
+		m.free, m.hold = 1<<30, true
+		merges(time.Hour, 5) // one at a time; the end of the guard ends it
 	})
 }
 
