@@ -135,7 +135,7 @@ func TestRedisCliHelps(t *testing.T) {
 	cli.shows("CONFIG SET\x1b[0;90;49m name value [name value ...]")
 	run(clear+"help dqadd", "queue id payload [DELAY delay|AT time] [NX|XX|UPSERT|IDEM]", "Adds a job that is delivered when its time has come.")
 	run("help @delay", "DQRESCHEDULE")
-	run("help slowlog get", "SLOWLOG GET", "summary: ")
+	run("help slowlog get", "SLOWLOG GET", "Shows the latest slow commands")
 	run("DQADD orders o-1 x", `"o-1"`)
 }
 

@@ -220,7 +220,7 @@ var mutants = []mutant{
 	{
 		name:  "a change of the defaults passes by queues with own settings",
 		edits: []edit{{"server/shard/evaluate/settings.go", "		m.useSettings(m.byNum[n])\n", "		_ = n\n"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
 	},
 	{
 		name:  "answer before the entry is committed",
@@ -249,7 +249,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a discarded transaction keeps the totals",
-		edits: []edit{{multi, "b.Applied, b.totals, b.number, b.sweepAt = u.applied, u.totals,", "b.Applied, b.number, b.sweepAt = u.applied,"}},
+		edits: []edit{{multi, "b.Applied, b.totals, b.queueCount, b.sweepAt = u.applied, u.totals,", "b.Applied, b.queueCount, b.sweepAt = u.applied,"}},
 		tests: "./server/shard", run: "TestTransactionTakenBack",
 	},
 	{
@@ -429,7 +429,7 @@ func (f *loudFile) WriteAt`}},
 	},
 	{
 		name:  "a transaction that is taken back brings a dropped queue back",
-		edits: []edit{{batch, "	return b.queueNumbered(n)\n", "	return b.load(n)\n"}},
+		edits: []edit{{"server/shard/evaluate/memory.go", "	return b.queueNumbered(n)\n", "	return b.load(n)\n"}},
 		tests: "./server/shard", run: "DropAndTransaction",
 	},
 	{
