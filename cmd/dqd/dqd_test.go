@@ -434,12 +434,3 @@ func TestStartErrors(t *testing.T) {
 		t.Log(remedy(err, c))
 	}
 }
-
-// A small heap may grow much, a large one by so many bytes.
-func TestHeapGrowth(t *testing.T) {
-	for live, want := range map[uint64]int{0: 200, 10 << 20: 200, 32 << 20: 200, 64 << 20: 100, 128 << 20: 50, 200 << 20: 40, 1 << 40: 40} {
-		if got := growthOf(live); got != want {
-			t.Errorf("%d MiB: %d, want %d", live>>20, got, want)
-		}
-	}
-}

@@ -59,8 +59,10 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
 	}
+	// The live heap is small (the caches are outside it), so the default would
+	// collect many times a second.
 	if os.Getenv("GOGC") == "" {
-		go tuneCollector()
+		debug.SetGCPercent(200)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		sizes := sizesOf(c.Memory)
