@@ -98,9 +98,6 @@ type pebbleLogger struct {
 	name  string
 	fault *fault
 	log   *slog.Logger
-
-	mu     sync.Mutex // guards merged
-	merged error      // of the last merge of tables that found no room
 }
 
 func (l *pebbleLogger) Infof(format string, args ...any) {} // compactions and flushes; see Metrics
@@ -126,18 +123,8 @@ func (l *pebbleLogger) Fatalf(format string, args ...any) {
 // pause. Meanwhile acks and cancels can be logged.
 func (l *pebbleLogger) listener() *pebble.EventListener {
 	return &pebble.EventListener{
-		CompactionEnd: func(info pebble.CompactionInfo) {
-			if vfs.IsNoSpaceError(info.Err) {
-				l.mu.Lock()
-				l.merged = info.Err
-				l.mu.Unlock()
-			}
-		},
 		BackgroundError: func(err error) {
-			l.mu.Lock()
-			merge := l.merged != nil && errors.Is(err, l.merged)
-			l.mu.Unlock()
-			if merge {
+			if errors.As(err, new(noRoom)) {
 				l.fault.merges.pause()
 				l.log.Warn("no room on the disk to merge tables; it is tried again later", "in", mergePause, "store", l.name, "error", err)
 				return

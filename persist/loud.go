@@ -19,6 +19,12 @@ type loudFS struct {
 	fault *fault
 }
 
+// noRoom marks the error of a merge that finds no room. Pebble reports it like those
+// that end the process, and several merges may find none at once.
+type noRoom struct{ error }
+
+func (e noRoom) Unwrap() error { return e.error }
+
 func (l loudFS) Unwrap() vfs.FS { return l.FS }
 
 // heard passes an error on, if the process did not end by it.
@@ -43,7 +49,7 @@ func (l loudFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 		return l.file("making", name, f, err)
 	}
 	if vfs.IsNoSpaceError(err) {
-		return nil, err
+		return nil, noRoom{err}
 	}
 	if f, err = l.file("making", name, f, err); err == nil {
 		f.(*loudFile).merge = true
@@ -101,8 +107,8 @@ type loudFile struct {
 }
 
 func (f *loudFile) heard(op string, err error) error {
-	if err == nil || f.merge && vfs.IsNoSpaceError(err) {
-		return err
+	if f.merge && vfs.IsNoSpaceError(err) {
+		return noRoom{err}
 	}
 	return f.fault.heard(op, f.name, err)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -22,11 +23,11 @@ type noRoomToMerge struct {
 }
 
 func (f noRoomToMerge) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if c == mergeCategory && f.full.Load() {
-		return nil, &os.PathError{Op: "write", Path: name, Err: syscall.ENOSPC}
-	}
 	if c == mergeCategory && f.slow.Load() {
 		time.Sleep(time.Hour)
+	}
+	if c == mergeCategory && f.full.Load() {
+		return nil, &os.PathError{Op: "write", Path: name, Err: syscall.ENOSPC}
 	}
 	return f.FS.Create(name, c)
 }
@@ -113,5 +114,25 @@ func TestReclaim(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Merges that find no room at the same time are all let be; nothing else is.
+func TestMergesWithoutRoom(t *testing.T) {
+	disk := noRoomToMerge{MemFS(), new(atomic.Bool), new(atomic.Bool)}
+	disk.full.Store(true)
+	var fatal []error
+	f := newFault("state", func(err error) { fatal = append(fatal, err) })
+	l := (&pebbleLogger{name: "state", fault: f, log: slog.New(slog.DiscardHandler)}).listener()
+	_, first := loudFS{disk, f}.Create("1.sst", mergeCategory)
+	_, second := loudFS{disk, f}.Create("2.sst", mergeCategory)
+	l.BackgroundError(fmt.Errorf("merging: %w", first))
+	l.BackgroundError(fmt.Errorf("merging: %w", second))
+	if len(fatal) > 0 {
+		t.Errorf("the process ends: %v", fatal)
+	}
+	l.BackgroundError(fmt.Errorf("flushing: %w", syscall.ENOSPC))
+	if len(fatal) != 1 {
+		t.Errorf("a flush without room is let be: %v", fatal)
 	}
 }

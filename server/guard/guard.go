@@ -1,7 +1,7 @@
 // Package guard refuses adds before disk or memory run out, so that what is needed
 // to finish the accepted jobs, acks, cancels and pops, goes on. It looks once a
-// second, more often when the disk is nearly full, and recovers by itself when
-// there is room again.
+// second, more often when the disk is nearly full; lets the store give back the room
+// of what was deleted; and recovers by itself when there is room again.
 package guard
 
 import (

@@ -328,6 +328,16 @@ var mutants = []mutant{
 		tests: "./server", run: "TestAddsAreRefused",
 	},
 	{
+		name:  "what was deleted keeps its room on a nearly full disk",
+		edits: []edit{{"server/guard/guard.go", "		g.reclaim(ctx)\n", ""}},
+		tests: "./server/guard", run: "TestReclaim",
+	},
+	{
+		name:  "a merge that finds no room ends the process",
+		edits: []edit{{"persist/fault.go", "			if errors.As(err, new(noRoom)) {\n", "			if false {\n"}, {"persist/fault.go", "	\"errors\"\n", ""}},
+		tests: "./persist", run: "TestMergesWithoutRoom",
+	},
+	{
 		name:  "an add passes the guard",
 		edits: []edit{{"server/shard/evaluate/add.go", "		if err := b.limit.refuse(); err != \"\" {\n			return err\n		}\n", ""}},
 		tests: "./server/shard", run: "TestGuard",
