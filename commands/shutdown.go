@@ -6,8 +6,8 @@ type Shutdown struct{ Abort bool }
 
 func (*Shutdown) isRequest() {}
 
-// ErrDebug is the answer to DEBUG. Redis goes on with the setting that allows it.
-const ErrDebug = Error("ERR DEBUG command not allowed. dqd has none of its sub-commands, and no setting that brings them.")
+// errDebug is the answer to DEBUG. Redis goes on with the setting that allows it.
+const errDebug = Error("ERR DEBUG command not allowed. dqd has none of its sub-commands, and no setting that brings them.")
 
 var shutdown = Command{
 	Name: "shutdown", Arity: -1, Flags: []string{"admin", "noscript", "loading", "stale", "no_multi", "allow_busy"},
@@ -54,5 +54,5 @@ var debug = Command{
 	Group:      "server", Since: "1.0.0", Complexity: "O(1)",
 	Summary: "Refused.",
 	Args:    []Arg{{Name: "subcommand", Type: "string"}, {Name: "arg", Type: "string", Optional: true, Multiple: true}},
-	Parse:   func([][]byte, *Limits) (Request, error) { return nil, ErrDebug },
+	Parse:   func([][]byte, *Limits) (Request, error) { return nil, errDebug },
 }

@@ -39,7 +39,7 @@ type BackReader interface {
 type StateOptions struct {
 	FS           FS           // nil = DiskFS
 	Cache        int64        // bytes of block cache; 0 = 128 MiB
-	MemTableSize uint64       // bytes; 0 = 64 MiB
+	MemTableSize uint64       // bytes; 0 = 32 MiB
 	MaxFiles     int          // tables held open; 0 = 4096
 	MustExist    bool         // refuse a missing store instead of creating it
 	ReadOnly     bool         // change nothing on disk; FS must be a ReadOnlyFS, and the store must exist
@@ -55,7 +55,7 @@ func (o *StateOptions) defaults() {
 		o.Cache = 128 << 20
 	}
 	if o.MemTableSize == 0 {
-		o.MemTableSize = 64 << 20
+		o.MemTableSize = 32 << 20
 	}
 	if o.MaxFiles == 0 {
 		o.MaxFiles = 4096

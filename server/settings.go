@@ -250,9 +250,11 @@ func number[T ~int | ~int64](name, value, usage string, field func(o *Options) *
 		show: func(o *Options) string { return strconv.FormatInt(int64(*field(o)/unit), 10) },
 		set: func(o *Options, v string) error {
 			n := 0
-			err := setNumber(&n, v, least, most)
+			if err := setNumber(&n, v, least, most); err != nil {
+				return err
+			}
 			*field(o) = T(n) * unit
-			return err
+			return nil
 		}}
 }
 

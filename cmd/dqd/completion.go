@@ -47,9 +47,7 @@ func (c *subcommand) words() (words []string) {
 		switch {
 		case c.takesSettings():
 		case word == "SUB-COMMAND":
-			for _, other := range subcommands {
-				words = append(words, other.name)
-			}
+			words = append(words, names()...)
 		case word != "|" && word == strings.ToLower(word):
 			words = append(words, strings.Split(word, "|")...)
 		}
@@ -68,6 +66,7 @@ func (c *subcommand) path() string {
 	return ""
 }
 
+// names are those of the sub-commands.
 func names() (list []string) {
 	for _, c := range subcommands {
 		list = append(list, c.name)

@@ -144,11 +144,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func unknownSubcommand(name string) error {
-	var names []string
-	for _, c := range subcommands {
-		names = append(names, c.name)
-	}
-	return fmt.Errorf("unknown sub-command %q%s", name, didYouMean(name, names, strconv.Quote))
+	return fmt.Errorf("unknown sub-command %q%s", name, didYouMean(name, names(), strconv.Quote))
 }
 
 func usageError(stderr io.Writer, err error) int {

@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"fmt"
+
 	"dqd/commands"
 	"dqd/server/shard/evaluate"
 )
@@ -60,8 +62,32 @@ func (s *Shard) beside(b *evaluate.Batch, c *Call) func(evaluate.Snapshot, evalu
 			evaluate.AddAges(st, now, s.opt.Limits, sums)
 			return sums
 		}
+	case *commands.Range:
+		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
+			return evaluate.Range(st, now, s.opt.Limits, r)
+		}
+	case *commands.Count:
+		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
+			return evaluate.CountRange(st, now, s.opt.Limits, r)
+		}
+	case *commands.Queues:
+		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
+			return evaluate.Queues(st, now, s.opt.Limits, r)
+		}
+	case *commands.DeadJobs:
+		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
+			return evaluate.Dead(st, now, s.opt.Limits, r)
+		}
+	case *commands.Scan:
+		windows := s.scans
+		part := windows.take(r)
+		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
+			reply, used := evaluate.Scan(st, now, s.opt.Limits, r, part.windows)
+			windows.give(part, used)
+			return reply
+		}
 	}
-	return s.look(c.Request)
+	panic(fmt.Sprintf("shard: nothing answers %T", c.Request))
 }
 
 // startReads starts readers for the calls that wait for one, each on a snapshot of

@@ -174,7 +174,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a walk goes on in a window that is older than it",
-		edits: []edit{{"server/shard/look.go", "	if r.Cursor == 0 {", "	if r.Cursor == 1<<63 {"}},
+		edits: []edit{{"server/shard/scans.go", "	if r.Cursor == 0 {", "	if r.Cursor == 1<<63 {"}},
 		tests: "./tests/model", run: "TestShard", args: seeds,
 	},
 	{

@@ -13,7 +13,7 @@ import (
 func (b *Batch) pop(r *commands.Pop) commands.Reply {
 	out := &commands.Deliveries{Full: r.Full}
 	room := b.limit.ReplyMax
-	b.readAhead(r)
+	b.fillHeads(r)
 	for _, name := range r.Queues {
 		q := b.queueNamed(name)
 		if q == nil || !b.open(q) {
@@ -49,9 +49,9 @@ func (b *Batch) pop(r *commands.Pop) commands.Reply {
 	return out
 }
 
-// readAhead fills the heads of the queues that a pop takes its jobs from, before it
+// fillHeads fills the heads of the queues that a pop takes its jobs from, before it
 // takes the first: then it could not ask for a boundary any more.
-func (b *Batch) readAhead(r *commands.Pop) {
+func (b *Batch) fillHeads(r *commands.Pop) {
 	left := int64(r.Count)
 	for _, name := range r.Queues {
 		q := b.queueNamed(name)

@@ -1,5 +1,6 @@
 // Package shardtest has what tests need to run a shard without a server: a log
-// that applies entries at once, and a client that keeps its replies.
+// that applies entries at once, or when it is told to, and a client that keeps its
+// replies.
 package shardtest
 
 import (
@@ -120,7 +121,15 @@ func (l *Log) Steps() {
 }
 
 // Step lets one entry pass, or the next one that comes.
-func (l *Log) Step() { l.step <- struct{}{} }
+func (l *Log) Step() {
+	l.mu.Lock()
+	step := l.step
+	l.mu.Unlock()
+	if step == nil {
+		panic("shardtest: Step without Steps")
+	}
+	step <- struct{}{}
+}
 
 // Flow ends what Steps began.
 func (l *Log) Flow() {

@@ -1,44 +1,12 @@
 package shard
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 
 	"dqd/commands"
 	"dqd/server/shard/evaluate"
 )
-
-// look returns what answers a command that lists or counts, beside the actor.
-func (s *Shard) look(r commands.Request) func(evaluate.Snapshot, evaluate.Now) commands.Reply {
-	switch r := r.(type) {
-	case *commands.Range:
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			return evaluate.Range(st, now, s.opt.Limits, r)
-		}
-	case *commands.Count:
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			return evaluate.CountRange(st, now, s.opt.Limits, r)
-		}
-	case *commands.Queues:
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			return evaluate.Queues(st, now, s.opt.Limits, r)
-		}
-	case *commands.DeadJobs:
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			return evaluate.Dead(st, now, s.opt.Limits, r)
-		}
-	case *commands.Scan:
-		windows := s.scans
-		part := windows.take(r)
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			reply, used := evaluate.Scan(st, now, s.opt.Limits, r, part.windows)
-			windows.give(part, used)
-			return reply
-		}
-	}
-	panic(fmt.Sprintf("shard: nothing answers %T", r))
-}
 
 // windowsMax is how many windows are kept for walks by DQSCAN; each has at most
 // Limits.WindowBytes, or one job.
@@ -63,8 +31,8 @@ type scanPart struct {
 	old     bool // a walk over the queue began since: what it reads is not for that walk
 }
 
-// take begins a call. Calls are taken in the order of their snapshots. A walk that begins drops the windows of its queue: they may lack
-// jobs that it must show.
+// take begins a call. Calls are taken in the order of their snapshots. A walk that
+// begins drops the windows of its queue: they may lack jobs that it must show.
 func (w *scanWindows) take(r *commands.Scan) *scanPart {
 	w.mu.Lock()
 	defer w.mu.Unlock()
