@@ -59,6 +59,7 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
 	}
+	tuneMalloc()
 	// The live heap is small (the caches are outside it), so the default would
 	// collect many times a second.
 	if os.Getenv("GOGC") == "" {

@@ -150,7 +150,7 @@ func DefaultLimits() Limits {
 		ReplyMax:    4 << 20,
 		MaxQueues:   1_000_000,
 		MaxWaits:    10_000,
-		HotRecords:  1 << 16,
+		HotRecords:  1 << 15,
 		WindowBytes: 8 << 20,
 		Queue:       record.DefaultSettings(),
 	}

@@ -111,8 +111,8 @@ func (m *Memory) unknown(key []byte) bool {
 	return m.known != nil && !m.known.Has(dispatch.Hash(key))
 }
 
-// knownSpare is how many ids more than live jobs a filter is made for: with 2
-// bytes each, so much can be added before it is built anew.
+// knownSpare is how many ids more than one and a half times the live jobs a filter is
+// made for, with 2 bytes each: so much can be added before it is built anew.
 const knownSpare = 1 << 20
 
 // learnedMax is how many jobs may become live while a filter is filled, or it is filled
@@ -133,7 +133,8 @@ func (m *Memory) RenewKnown() *dispatch.Known {
 		return nil
 	}
 	m.filling = true
-	return dispatch.NewKnown(2*m.totals.Live() + knownSpare)
+	live := m.totals.Live()
+	return dispatch.NewKnown(live + live/2 + knownSpare)
 }
 
 // UseKnown takes a filled filter into use, unless too much became live meanwhile.
