@@ -16,7 +16,7 @@ var dqdrop = Command{
 		"NOTEMPTY: the queue holds a job, live or dead, and there is no FORCE",
 		"BADID: the queue name is empty or too long",
 	},
-	Notes: "With FORCE it works in slices, as DQPURGE does, and the last one removes the queue. Jobs that are added meanwhile stay: they are then the first of a new queue of that name, without settings. If\n" +
+	Notes: "With FORCE it works in slices, as DQPURGE does, and the last one removes the queue. Jobs that are added meanwhile stay: they are then the first of a new queue of that name, without settings. As it ends, the IDEM requests of all jobs that are no more are forgotten. If\n" +
 		"the server ends meanwhile, the queue is still there, with some jobs less. A pop that waits at the queue goes on waiting, for a new queue.",
 	Resend: "Answers 0 if the first one was done, or drops what was added since.",
 	Example: `

@@ -481,9 +481,6 @@ func (l *Log) GetStable(name []byte) ([]byte, error) {
 	return append([]byte{}, v...), nil
 }
 
-// Failed is closed when a write has failed. In production the process has ended by then.
-func (l *Log) Failed() <-chan struct{} { return l.fault.failed }
-
 // Metrics returns numbers about the store.
 func (l *Log) Metrics() StoreMetrics {
 	if l.enter() != nil {

@@ -181,8 +181,9 @@ func (s *State) AsyncFlush() (<-chan struct{}, error) {
 	return s.db.AsyncFlush()
 }
 
-// Failed is closed when a write has failed. In production the process has ended by then.
-func (s *State) Failed() <-chan struct{} { return s.fault.failed }
+// Failed is closed when a write has failed and the Fatal hook was told. In production
+// the process has ended by then.
+func (s *State) Failed() <-chan struct{} { return s.fault.returned }
 
 // Flush makes all committed batches durable.
 func (s *State) Flush() error {

@@ -141,6 +141,24 @@ func TestStatePrefix(t *testing.T) {
 	}
 }
 
+// Whoever waits for Failed may ask for the reason: it is closed when the hook knows it,
+// not before. A snapshot would else be recorded behind a flush that has failed.
+func TestFailedWhenToldOf(t *testing.T) {
+	var s State
+	early := false
+	s.fault = newFault("state", func(error) {
+		select {
+		case <-s.Failed():
+			early = true
+		default:
+		}
+	})
+	s.fault.fail(syscall.EIO)
+	if <-s.Failed(); early {
+		t.Error("it is closed before the hook was told")
+	}
+}
+
 // What Pebble says of damage is one line without its own marks, and still its error.
 func TestPlainErrors(t *testing.T) {
 	noise := errors.Join(syscall.EIO, errors.New("<corruption detail carrier>"))

@@ -22,12 +22,18 @@ func walRun(t *testing.T, seed uint64, lives int, after func(l *Log)) (crashed *
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	fs, next := CrashFS(), uint64(1)
+	newest := func(l *Log) uint64 {
+		l.witness.mu.Lock() // the marker may still be written, beside what was appended
+		defer l.witness.mu.Unlock()
+		return l.witness.marker.file
+	}
 	valid := func(l *Log) int {
-		b, err := ReadFile(fs, "log", walName(l.witness.marker.file))
+		n := newest(l)
+		b, err := ReadFile(fs, "log", walName(n))
 		if err != nil {
 			t.Fatal(err)
 		}
-		end, _ := validWAL(b, uint32(l.witness.marker.file), l.witness.life)
+		end, _ := validWAL(b, uint32(n), l.witness.life)
 		return end
 	}
 	for life := range lives {
@@ -67,7 +73,7 @@ func walRun(t *testing.T, seed uint64, lives int, after func(l *Log)) (crashed *
 			if after != nil {
 				after(l)
 			}
-			file = walName(l.witness.marker.file)
+			file = walName(newest(l))
 			crashed = fs.CrashClone(vfs.CrashCloneCfg{})
 		}
 		if err := l.Close(); err != nil {

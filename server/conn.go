@@ -236,6 +236,14 @@ const (
 // Gone reports that the client has left: nothing may be leased to it.
 func (c *conn) Gone() bool { return c.gone.Load() }
 
+// Left reports that the client has left, also if that is not read yet.
+func (c *conn) Left() bool {
+	if !c.Gone() && c.output.raw.hungUp() {
+		c.leave() // as its end may be behind more than is read while a pop waits
+	}
+	return c.Gone()
+}
+
 // Deliver takes over an answered call.
 func (c *conn) Deliver(call *shard.Call) {
 	c.mu.Lock()

@@ -102,6 +102,37 @@ func TestGoneWorkerGetsNothing(t *testing.T) {
 	})
 }
 
+// A client that has left is known before that is read: behind more commands than are
+// read while its pop waits, it would not be before the pop ends.
+func TestLeftBehindMuch(t *testing.T) {
+	r := newRig(t, Options{StalledInput: 64}, true)
+	worker := r.client()
+	worker.send("DQPOP q BLOCK 20s\r\n" + strings.Repeat("PING\r\n", 100))
+	until(t, "blocked", func() bool { return r.counters.blocked.Load() == 1 })
+	c := r.connections()[0]
+	until(t, "full", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return !c.parked })
+	if c.Left() {
+		t.Error("it is there")
+	}
+	worker.Close()
+	until(t, "known", c.Left)
+	if _, _, _, gone := r.sh.counts(); gone == 0 || !c.Gone() {
+		t.Error("the shard is not told:", gone)
+	}
+}
+
+// What a look at a client costs.
+func BenchmarkLeft(b *testing.B) {
+	r := newRig(b, Options{}, true)
+	worker := r.client()
+	worker.send("PING\r\n")
+	worker.expect("+PONG\r\n")
+	c := r.connections()[0]
+	for b.Loop() {
+		c.Left()
+	}
+}
+
 // A client that closes its sending side still reads its answers.
 func TestHalfClose(t *testing.T) {
 	r := newRig(t, Options{}, true)

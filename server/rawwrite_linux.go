@@ -15,6 +15,11 @@ type rawWriter struct {
 	buf  []byte
 	n    int
 	err  error
+
+	// What hungUp needs is apart: it may run beside a write.
+	look func(fd uintptr)
+	poll [1]unix.PollFd
+	hung bool
 }
 
 // newRawWriter returns nil if the connection has no descriptor.
@@ -32,7 +37,19 @@ func newRawWriter(sc syscall.Conn) *rawWriter {
 			}
 		}
 	}
+	w.look = func(fd uintptr) {
+		w.poll[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLRDHUP}
+		n, err := unix.Poll(w.poll[:], 0)
+		w.hung = err == nil && n > 0
+	}
 	return w
+}
+
+// hungUp reports that the peer has closed its sending side, or all, or that this side
+// is closed, whatever is still to be read. One goroutine at a time may call it; a nil
+// writer knows nothing.
+func (w *rawWriter) hungUp() bool {
+	return w != nil && (w.conn.Control(w.look) != nil || w.hung)
 }
 
 // write returns how much the kernel took; a full socket is no error.

@@ -15,6 +15,8 @@ func newRawWriter(syscall.Conn) *rawWriter { return nil }
 
 func (*rawWriter) write([]byte) (int, error) { return 0, nil }
 
+func (*rawWriter) hungUp() bool { return false }
+
 func tuneSocket(nc net.Conn, keepAlive time.Duration) {
 	if tc, ok := nc.(*net.TCPConn); ok {
 		tc.SetKeepAlivePeriod(keepAlive)

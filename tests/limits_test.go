@@ -28,7 +28,7 @@ func TestWireLimits(t *testing.T) {
 			begin := "*3\r\n$5\r\nDQLEN\r\n" + bulk(16<<20)
 			return begin + bulk(n-len(begin)-len("$0000000\r\n\r\n"))
 		}, "command exceeds the query buffer limit"},
-		{"bytes of an inline command", false, 64 << 10, func(n int) string { return "NOSUCH " + strings.Repeat("x", n-len("NOSUCH \r\n")) + "\r\n" }, "too big inline request"},
+		{"bytes of an inline command", false, 64 << 10, func(n int) string { return "NOSUCH " + strings.Repeat("x", n-len("NOSUCH ")) + "\r\n" }, "too big inline request"},
 		{"arguments before AUTH", true, 10, func(n int) string { return fmt.Sprintf("*%d\r\n", n) + strings.Repeat("$1\r\nx\r\n", n) }, "unauthenticated multibulk length"},
 		{"bytes of an argument before AUTH", true, 16 << 10, func(n int) string { return "*2\r\n$4\r\nAUTH\r\n" + bulk(n) }, "unauthenticated bulk length"},
 	} {

@@ -101,6 +101,7 @@ func TestNotifierEnvironment(t *testing.T) {
 type stuck struct{ entered, leave chan struct{} }
 
 func (stuck) Gone() bool { return false }
+func (stuck) Left() bool { return false }
 func (stuck) Flush()     {}
 func (s stuck) Deliver(*shard.Call) {
 	close(s.entered)

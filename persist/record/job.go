@@ -157,6 +157,9 @@ type Queue struct {
 
 	// IdemUntil: no IDEM memory of an ended job lasts beyond it, progress ns.
 	IdemUntil int64
+	// IdemNumber is the number that the keys of those memories have; 0 = the queue's own.
+	// DQDROP FORCE gives a queue that stays another one: what it remembered is out of reach.
+	IdemNumber uint32
 
 	// The bucket of the setting rate is full again at BucketFull (progress ns), counted
 	// by this rate and burst; where the settings have changed it is full.
@@ -168,6 +171,14 @@ var Endless = Instant{Domain: Progress, Ns: math.MaxInt64}
 
 // Live returns delayed + ready + leased.
 func (q *Queue) Live() int64 { return q.Delayed + q.Ready + q.Leased }
+
+// Memories returns the number that the keys of its IDEM memories have.
+func (q *Queue) Memories() uint32 {
+	if q.IdemNumber != 0 {
+		return q.IdemNumber
+	}
+	return q.Number
+}
 
 // Idem is the memory of an IDEM request whose job has ended.
 type Idem struct {

@@ -11,6 +11,7 @@ import "encoding/binary"
 //	v    idem until; bucket: full, rate, burst
 //	1 v  pause in until: timeline, ns
 //	1 v  pause out until
+//	uv   number of its idem memories, where that is not its own
 const queueVersion = 1
 
 func (q *Queue) numbers() [19]*int64 {
@@ -47,6 +48,9 @@ func (q *Queue) AppendValue(dst []byte) []byte {
 	for _, until := range [...]Instant{q.InUntil, q.OutUntil} {
 		dst = binary.AppendVarint(append(dst, byte(until.Domain)), until.Ns)
 	}
+	if q.IdemNumber != 0 {
+		dst = binary.AppendUvarint(dst, uint64(q.IdemNumber))
+	}
 	return dst
 }
 
@@ -65,6 +69,11 @@ func DecodeQueue(number uint32, value []byte) (*Queue, error) {
 			r.fail()
 		}
 		until.Ns = r.varint()
+	}
+	if len(r.b) > 0 {
+		if q.IdemNumber = r.uvarint32(); q.IdemNumber == 0 {
+			r.fail()
+		}
 	}
 	if err := r.end("queue"); err != nil {
 		return nil, err

@@ -134,7 +134,8 @@ func (f *Framer) Next(buf []byte) (frame Frame, ok bool, err error) {
 			} else {
 				f.pos += i + 1
 			}
-			if f.pos > f.Limits.Inline {
+			// A CR at the end of what has come so far may belong to the line end.
+			if line := bytes.TrimSuffix(bytes.TrimSuffix(buf[:f.pos], []byte("\n")), []byte("\r")); len(line) > f.Limits.Inline {
 				return Frame{}, false, errInline
 			}
 			if i >= 0 {

@@ -7,7 +7,7 @@ type Limits struct {
 	Args int
 	// Bulk is the largest announced length of one argument.
 	Bulk int
-	// Inline is the longest inline command, line end included.
+	// Inline is the longest inline command, without its line end: what Redis takes however it is cut into packets.
 	Inline int
 	// Command is the largest size of one command, headers included.
 	Command int

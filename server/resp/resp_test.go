@@ -135,8 +135,11 @@ func TestFramerLimits(t *testing.T) {
 		"*4\r\n":                               false,
 		"*1\r\n$5\r\n12345\r\n":                true,
 		"*1\r\n$6\r\n":                         false,
-		"1234567\n":                            true,
-		"12345678\n":                           false,
+		"1234567\r\n":                          true,
+		"12345678\n":                           true,
+		"12345678\r\n":                         true,
+		"123456789\n":                          false,
+		"12345678\rx":                          false,
 		"*2\r\n$5\r\n12345\r\n$5\r\n12345\r\n": true, // 26 bytes
 	} {
 		if _, err := frames(limits, []byte(in), 1); (err == nil) != want {

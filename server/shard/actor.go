@@ -239,7 +239,7 @@ func (s *Shard) boundary() (more bool) {
 	}
 	serve := func() (again bool) {
 		return b.ServeWaiters(
-			func(w *dispatch.Waiter) bool { return !w.Call.(*Call).Client.Gone() },
+			func(w *dispatch.Waiter) bool { return !w.Call.(*Call).Client.Left() },
 			func(w *dispatch.Waiter, r commands.Reply) {
 				c := w.Call.(*Call)
 				delete(s.parked, c.Client)

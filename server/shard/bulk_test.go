@@ -233,6 +233,42 @@ func TestDropKeepsWhatComesLater(t *testing.T) {
 	})
 }
 
+// TestDropForgetsRequests: of jobs that had ended, whether the queue goes or stays with
+// what came meanwhile, and also when it remembers others then. Live jobs keep theirs.
+func TestDropForgetsRequests(t *testing.T) {
+	for _, stays := range []bool{false, true} {
+		t.Run(fmt.Sprint(stays), func(t *testing.T) {
+			run(t, func(b *bench) {
+				dropper, c := &shardtest.Client{}, &shardtest.Client{}
+				b.do(c, "DQADD q a x IDEM")
+				b.do(c, "DQPOP q NOACK")
+				b.want(b.do(c, "DQADD q a x IDEM"), "$1 a")
+				b.want(b.do(c, "DQLEN q"), ":0")
+				b.load("q", 5000)
+				b.log.Steps()
+				b.want(b.do(dropper, "DQDROP q FORCE"), "")
+				if stays {
+					b.do(c, "DQADD q ended x PRI 0 IDEM")
+					b.do(c, "DQPOP q NOACK")
+					b.do(c, "DQADD q live x IDEM")
+				}
+				b.log.Flow()
+				synctest.Wait()
+				b.want(b.got(dropper), ":1")
+				b.got(c)
+				b.do(c, "DQADD q live x IDEM") // the same one, if it is there
+				b.want(b.do(c, "DQLEN q"), ":1")
+				b.do(c, "DQPOP q NOACK")
+				b.do(c, "DQADD q live x IDEM") // remembered
+				b.want(b.do(c, "DQLEN q"), ":0")
+				b.do(c, "DQADD q a x IDEM")
+				b.do(c, "DQADD q ended x PRI 0 IDEM")
+				b.want(b.do(c, "DQLEN q"), ":2")
+			})
+		})
+	}
+}
+
 // TestDropInFlight: a queue is dropped while the entry is on its way, and made anew in
 // the next one.
 func TestDropInFlight(t *testing.T) {

@@ -19,6 +19,10 @@ type Client interface {
 	// Gone reports that the connection has ended: its waiting pop must get
 	// nothing. Called on the shard's goroutine; must not block.
 	Gone() bool
+	// Left is Gone with a look at the connection itself: a client may have ended it,
+	// and nobody has read of that yet. It is asked before a waiting pop gets a lease. Called
+	// on the shard's goroutine; costs a system call; must not block.
+	Left() bool
 	// Deliver hands over an answered call. The calls of one client are
 	// delivered in the order in which they were submitted. Must not block.
 	Deliver(c *Call)

@@ -120,6 +120,21 @@ func TestGoneClientGetsNothing(t *testing.T) {
 	})
 }
 
+// TestUnnoticedLeaver: a client that has left, although nobody has read of it, gets nothing
+// either; when it is read of, its pop is answered.
+func TestUnnoticedLeaver(t *testing.T) {
+	run(t, func(b *bench) {
+		left, there := &shardtest.Client{}, &shardtest.Client{}
+		b.do(left, "DQPOP q BLOCK 15s")
+		b.do(there, "DQPOP q BLOCK 15s")
+		left.HasLeft = true
+		b.do(&shardtest.Client{}, "DQADD q a x")
+		b.want(b.got(there), "*1 *6 $1 q $1 a $1 x :1 :1 …")
+		left.Leave(b.shard)
+		b.want(b.after(0, left), "*-1")
+	})
+}
+
 // TestUndeliveredComesBack: what could not be written is ready at once, and the
 // attempt does not count; its token is stale.
 func TestUndeliveredComesBack(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"dqd/commands"
 	"dqd/persist"
 	"dqd/persist/disktest"
 	"dqd/raftfsm"
@@ -36,7 +38,7 @@ type piped struct {
 
 	mu        sync.Mutex
 	numbers   map[*shard.Call]int
-	delivered []*shard.Call // what the shard has answered, in order
+	delivered []*shard.Call // what the shard has answered, refusals aside, in order
 }
 
 // openPiped opens the folder on a disk while the wall clock shows wall, and waits until
@@ -82,6 +84,9 @@ func (p *piped) Send(n, client int, args []string, queued [][]string) {
 	c := p.clients[client]
 	if c == nil {
 		c = &shardtest.Client{OnDeliver: func(call *shard.Call) {
+			if refused(call.Reply) {
+				return
+			}
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.delivered = append(p.delivered, call)
@@ -115,6 +120,13 @@ func (p *piped) Answers() map[int]model.Reply {
 		}
 	}
 	return answers
+}
+
+// refused reports whether an answer is one of a node that has failed: that nothing was done, or
+// perhaps. It may leave before the test hears of the failure, and promises nothing.
+func refused(r commands.Reply) bool {
+	text, _ := r.(commands.Error)
+	return strings.HasPrefix(string(text), "TRYAGAIN ") || strings.HasPrefix(string(text), "INDOUBT ")
 }
 
 func (p *piped) answers() int {

@@ -93,6 +93,9 @@ func bulky(args []string) bool {
 	}
 }
 
+// besides reports whether a command is answered beside the actor, from a snapshot, or by and by.
+func besides(args []string) bool { return neverQueued[strings.ToUpper(args[0])] || bulky(args) }
+
 // Play goes on by some steps, in bursts in which nothing is waited for. It ends early when stop says so, and then nothing is compared any more.
 func (t *Tape) Play(steps int, stop func() bool) (bad *Mismatch) {
 	left := 0 // of the burst
@@ -118,7 +121,9 @@ func (t *Tape) Play(steps int, stop func() bool) (bad *Mismatch) {
 			if text == "" && !stop() {
 				t.send(op)
 			}
-			if left--; text == "" && bulk {
+			// A connection sends nothing behind a command that is answered beside the actor, and
+			// what others send meanwhile may be in its answer.
+			if left--; text == "" && op.Kind == "do" && besides(flat(op.Args)) {
 				text = t.land(stop)
 				left = 0
 			}

@@ -453,6 +453,26 @@ func (f *loudFile) WriteAt`}},
 		tests: "./server/shard", run: "DropForgets",
 	},
 	{
+		name:  "a queue that stays behind a drop remembers what it was about to forget",
+		edits: []edit{{"server/shard/evaluate/purge.go", "		IdemNumber: b.Applied.NextQueue,\n", "		IdemUntil:  q.IdemUntil,\n"}},
+		tests: "./server/shard", run: "DropForgetsRequests",
+	},
+	{
+		name:  "a drop ends with what was remembered, until something new is",
+		edits: []edit{{"server/shard/evaluate/purge.go", "		IdemNumber: b.Applied.NextQueue,\n", ""}},
+		tests: "./server/shard", run: "DropForgetsRequests",
+	},
+	{
+		name:  "a snapshot goes on before the hook knows of a failed flush",
+		edits: []edit{{"persist/state.go", "{ return s.fault.returned }", "{ return s.fault.failed }"}},
+		tests: "./persist", run: "TestFailedWhenToldOf",
+	},
+	{
+		name:  "lease to a client whose end is not read yet",
+		edits: []edit{{actor, "Client.Left() }", "Client.Gone() }"}},
+		tests: "./server/shard", run: "TestUnnoticedLeaver",
+	},
+	{
 		name:  "believe a backup without looking at its sums",
 		edits: []edit{{"raftfsm/archive/reader.go", "binary.BigEndian.Uint64(sum[:]) != r.sum.Sum64()", "false"}},
 		tests: "./raftfsm", run: "TestDamagedBackup",

@@ -39,7 +39,7 @@ func (b *Batch) memory(q *queue, id []byte) *record.Idem {
 	if q.IdemUntil <= b.now.Progress {
 		return nil
 	}
-	m := b.idemAt(record.AppendIdemKey(nil, q.Number, id))
+	m := b.idemAt(record.AppendIdemKey(nil, q.Memories(), id))
 	if m == nil || m.Until <= b.now.Progress {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (b *Batch) idemAt(k []byte) *record.Idem {
 }
 
 func (b *Batch) setIdem(q *queue, id []byte, is *record.Idem) {
-	k := record.AppendIdemKey(nil, q.Number, id)
+	k := record.AppendIdemKey(nil, q.Memories(), id)
 	m := b.idem[string(k)]
 	b.keepMemory(k, m)
 	if m == nil || m.batch != b.begun {

@@ -156,16 +156,18 @@ func (b *Batch) remove(q *queue) {
 	b.gone = append(b.gone, q)
 }
 
-// renew makes a queue as if the jobs that it holds had been added to a new one.
+// renew makes a queue as if the jobs that it holds had been added to a new one. Like
+// those of a removed queue, its IDEM memories are out of reach and swept in time.
 func (b *Batch) renew(q *queue) {
 	b.touch(q)
 	b.totals.Subtract(&q.Queue)
 	q.Queue = record.Queue{
 		Number: q.Number, Name: q.Name,
 		Delayed: q.Delayed, Ready: q.Ready, Leased: q.Leased, Dead: q.Dead, Bytes: q.Bytes,
-		Added:     q.Live() + q.Dead,
-		IdemUntil: q.IdemUntil, // requests of jobs that had ended before are remembered
+		Added:      q.Live() + q.Dead,
+		IdemNumber: b.Applied.NextQueue,
 	}
+	b.Applied.NextQueue++
 	b.totals.Sum(&q.Queue)
 	q.own = record.Own{}
 	b.storeOwn(q.Number, &q.own)

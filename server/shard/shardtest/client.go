@@ -12,6 +12,8 @@ type Client struct {
 	// OnDeliver, if not nil, is called with each call that the shard answers, before
 	// Replies has it.
 	OnDeliver func(*shard.Call)
+	// HasLeft says that the client has left, and nobody has noticed.
+	HasLeft bool
 
 	mu      sync.Mutex
 	gone    bool
@@ -92,6 +94,9 @@ func (c *Client) Gone() bool {
 	defer c.mu.Unlock()
 	return c.gone
 }
+
+// Left implements shard.Client.
+func (c *Client) Left() bool { return c.Gone() || c.HasLeft }
 
 // Deliver implements shard.Client.
 func (c *Client) Deliver(call *shard.Call) {
