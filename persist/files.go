@@ -98,9 +98,29 @@ var ErrLocked = errors.New("the folder is in use: another process has it open; o
 // lockName is the file in a folder that is locked while a process has it open.
 const lockName = "LOCK"
 
+// makeFolder makes a folder and what is missing above it, durably.
+func makeFolder(fs FS, dir string) error {
+	var parents []string // of what is missing
+	for at := dir; ; {
+		if _, err := fs.Stat(at); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		up := fs.PathDir(at)
+		if up == at {
+			break
+		}
+		parents, at = append(parents, up), up
+	}
+	err := fs.MkdirAll(dir, folderMode)
+	for i := len(parents) - 1; i >= 0 && err == nil; i-- {
+		err = SyncFolder(fs, parents[i])
+	}
+	return err
+}
+
 // LockFolder creates the folder if need be and takes its lock.
 func LockFolder(fs FS, dir string) (io.Closer, error) {
-	if err := fs.MkdirAll(dir, folderMode); err != nil {
+	if err := makeFolder(fs, dir); err != nil {
 		return nil, fmt.Errorf("creating %s: %w", dir, err)
 	}
 	l, err := fs.Lock(fs.PathJoin(dir, lockName))

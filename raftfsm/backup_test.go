@@ -360,36 +360,60 @@ func TestRestoreInto(t *testing.T) {
 			t.Errorf("other content was restored (%v)", err)
 		}
 		n.shut()
+
+		// Marks that were left beside FORMAT are removed by a start.
+		for _, mark := range []string{restoringName, incompleteName} {
+			persist.WriteFile(fs, "top/half", mark, nil)
+		}
+		lead(t, o).shut()
+		if names, err := fs.List("top/half"); err != nil || slices.Contains(names, restoringName) || slices.Contains(names, incompleteName) {
+			t.Errorf("the folder holds %v (%v)", names, err)
+		}
 	})
 }
 
-// The power is cut at every operation of a restore: what is left is empty, or refuses
-// to start, or is whole; and a restore into it succeeds unless it is whole.
+// The power is cut at every operation of a restore: what is left is empty, if nothing was
+// restored yet, or refuses to start, or is whole; and a restore into it succeeds unless it
+// is whole.
 func TestRestoreCrash(t *testing.T) {
 	seed := seedOf(t) // in a bubble the clock says always the same
 	synctest.Test(t, func(t *testing.T) {
 		all, digest, _ := smallBackup(t, seed, 40)
 		var mu sync.Mutex // guards left: operations come from several goroutines
-		var left []persist.FS
+		type point struct {
+			persist.FS
+			begun bool // there was more than the mark
+		}
+		var left []point
 		disk := disktest.New()
-		o := smallOptions(disk.Cuts(seed, *crashEvery, func(cut func() disktest.Cut) {
+		// Two folders above it are new too.
+		options := func(fs persist.FS) Options {
+			o := smallOptions(fs)
+			o.Dir = "new/newer/node"
+			return o
+		}
+		o := options(disk.Cuts(seed, *crashEvery, func(cut func() disktest.Cut) {
 			mu.Lock()
 			defer mu.Unlock()
-			left = append(left, cut().FS)
+			_, err := disk.Stat("new/newer/node/shard-0")
+			left = append(left, point{cut().FS, err == nil})
 		}))
 		if _, err := Restore(o, bytes.NewReader(all), time.Now().UnixNano()); err != nil {
 			t.Fatal(err)
 		}
-		left = append(left, disk.Cut(0, seed, "the end").FS)
+		left = append(left, point{disk.Cut(0, seed, "the end").FS, true})
 		seen := map[string]int{}
 		for i, fs := range left {
-			o := smallOptions(fs)
+			o := options(fs.FS)
 			names, err := fs.List(o.Dir)
 			names = slices.DeleteFunc(names, func(n string) bool { return n == "LOCK" || strings.HasSuffix(n, ".tmp") })
 			n, oerr := Open(o)
 			switch {
 			case err != nil || len(names) == 0: // the restore has not begun
 				seen["empty"]++
+				if fs.begun {
+					t.Errorf("point %d: a node begins anew in place of what was being restored", i)
+				}
 				if oerr == nil {
 					n.Close()
 				}

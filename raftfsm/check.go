@@ -1,13 +1,17 @@
 package raftfsm
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 
+	"github.com/hashicorp/raft"
+
 	"dqd/persist"
 	"dqd/persist/record"
+	"dqd/raftfsm/effect"
 )
 
 // Checked says what Check found in a folder.
@@ -15,10 +19,11 @@ type Checked struct {
 	Empty    bool   // its first start was interrupted: there is nothing in it
 	Entries  uint64 // in the log
 	Applied  uint64 // the log's index that the state has reached
+	Behind   uint64 // entries of the log that the state does not have yet
 	Tables   int    // of both stores
-	Queues   int64
-	Live     int64 // jobs
-	Dead     int64 // jobs
+	Queues   int64  // these count what the log has behind the state too
+	Live     int64  // jobs
+	Dead     int64  // jobs
 	Problems []error
 }
 
@@ -111,14 +116,14 @@ func (c *checker) stores() {
 		c.tables(c.f.stateDir(), fromBackup, state.Metrics(), damaged)
 	}
 
+	var has found
 	switch {
 	case log == nil || state == nil:
 		return
 	case snaps == nil:
 		snaps = &snapshotStore{}
-		_, err = inspect(o.Dir, o.Shard, state, log, snaps)
+		has, err = inspect(o.Dir, o.Shard, state, log, snaps)
 	default:
-		var has found
 		if has, err = inspect(o.Dir, o.Shard, state, log, snaps); err == nil {
 			err = has.check(o.Dir)
 		}
@@ -128,20 +133,51 @@ func (c *checker) stores() {
 		}
 	}
 	c.problem(err)
-	for _, err := range each(c.content(state, sound)) {
+	fits := err == nil
+	queues := census{}
+	for _, err := range each(content(state, sound, queues)) {
 		c.problem(refusef(c.f.stateDir(), "%v", fromBackup, err))
+	}
+	if fits {
+		if err := c.behind(log, has.applied, queues); err != nil {
+			c.problem(refusef(c.f.logDir(), "%v", lostLog, err))
+		}
+	}
+	for _, q := range queues {
+		c.Queues++
+		c.Live += q.live
+		c.Dead += q.dead
 	}
 }
 
-// content verifies the records, if they can be read, and counts them.
-func (c *checker) content(state *persist.State, sound bool) error {
+// behind does with the queues what the next start does with the state: it applies the
+// entries of the log that the state does not have yet.
+func (c *checker) behind(log *persist.Log, applied record.Applied, queues census) error {
+	for i := max(applied.Index+1, log.FirstIndex()); i <= log.LastIndex(); i++ {
+		e, err := log.Get(i)
+		if err != nil {
+			return err
+		}
+		if raft.LogType(e.Type) != raft.LogCommand {
+			continue
+		}
+		if applied, _, err = effect.Apply(queues, applied, c.o.Shard, e.Index, e.Term, e.Data); err != nil {
+			return err
+		}
+		c.Behind++
+	}
+	return nil
+}
+
+// content verifies the records, if they can be read, and notes the queues.
+func content(state *persist.State, sound bool, queues census) error {
 	if !sound {
 		return nil // verifying would stop at the damaged table
 	}
 	if err := persist.Verify(state); err != nil {
 		return err
 	}
-	return c.count(state)
+	return queues.read(state)
 }
 
 // tables notes how many tables a store has, and the damaged ones.
@@ -171,16 +207,39 @@ func each(err error) []error {
 	return nil
 }
 
-// count adds up the queues.
-func (c *checker) count(state *persist.State) error {
+// census has the number of jobs of each queue, by the queue's number. As an effect.Txn it
+// follows the records of queues, and nothing else.
+type census map[uint32]struct{ live, dead int64 }
+
+// read takes the queues of the state.
+func (c census) read(state *persist.State) error {
 	space := record.QueueSpace()
 	return state.Scan(space, record.PrefixEnd(space), func(k, v []byte) bool {
-		number, ok := record.ParseQueueKey(k)
-		if q, err := record.DecodeQueue(number, v); ok && err == nil {
-			c.Queues++
-			c.Live += q.Live()
-			c.Dead += q.Dead
-		}
+		c.Set(k, v)
 		return true
 	})
+}
+
+func (c census) Set(key, value []byte) {
+	number, ok := record.ParseQueueKey(key)
+	if !ok {
+		return
+	}
+	if q, err := record.DecodeQueue(number, value); err == nil {
+		c[number] = struct{ live, dead int64 }{q.Live(), q.Dead}
+	}
+}
+
+func (c census) Delete(key []byte) {
+	if number, ok := record.ParseQueueKey(key); ok {
+		delete(c, number)
+	}
+}
+
+func (c census) DeleteRange(lo, hi []byte) {
+	for number := range c {
+		if key := record.AppendQueueKey(nil, number); bytes.Compare(lo, key) <= 0 && bytes.Compare(key, hi) < 0 {
+			delete(c, number)
+		}
+	}
 }

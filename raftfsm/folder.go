@@ -59,7 +59,10 @@ func (f *folder) snapDir() string  { return f.fs.PathJoin(f.shardDir(), "snapsho
 func (f *folder) prepare(o *Options) error {
 	content, err := persist.ReadFile(f.fs, f.dir, formatName)
 	if err == nil {
-		return f.checkFormat(content)
+		if err := f.checkFormat(content); err != nil {
+			return err
+		}
+		return f.unmark()
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("reading %s: %w", f.fs.PathJoin(f.dir, formatName), err)
@@ -68,6 +71,17 @@ func (f *folder) prepare(o *Options) error {
 		return err
 	}
 	return f.create(o)
+}
+
+// unmark removes the marks of a folder that was made or restored, and is whole: should its
+// FORMAT be lost one day, they would say that nothing was ever stored in it.
+func (f *folder) unmark() error {
+	for _, name := range []string{incompleteName, restoringName} {
+		if err := f.fs.Remove(f.fs.PathJoin(f.dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("removing what an interrupted start or restore has left: %w", err)
+		}
+	}
+	return nil
 }
 
 // unfinished reports that a folder without FORMAT is empty, or one whose first
@@ -154,7 +168,7 @@ func (f *folder) create(o *Options) error {
 	if err := f.vouch(); err != nil {
 		return err
 	}
-	return f.fs.Remove(f.fs.PathJoin(f.dir, incompleteName))
+	return f.unmark()
 }
 
 // vouch writes FORMAT, which must not become durable before the names that it

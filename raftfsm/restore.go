@@ -99,7 +99,12 @@ func (r *restore) claim() (err error) {
 	if again {
 		r.empty()
 	}
-	return persist.WriteFile(fs, dir, restoringName, nil)
+	if err := persist.WriteFile(fs, dir, restoringName, nil); err != nil {
+		return err
+	}
+	// Before anything is restored the mark is durable: should the power go, no node
+	// shall begin anew here. The folder may have been made a moment ago by another.
+	return persist.SyncFolder(fs, fs.PathDir(dir))
 }
 
 // usable reports whether a restore was interrupted in the folder, or why it may not be used.
@@ -177,7 +182,7 @@ func (r *restore) fill(in *archive.Reader, now int64) error {
 	}
 	// The node is whole: it starts with the mark too.
 	if err := fs.Remove(fs.PathJoin(r.f.dir, restoringName)); err != nil {
-		r.o.Logger.Warn("the folder is restored, but its file "+restoringName+" is left: remove it", "error", err)
+		r.o.Logger.Warn("the folder is restored, but its file "+restoringName+" is left: the first start removes it", "error", err)
 	}
 	return nil
 }

@@ -207,7 +207,7 @@ var settingGroups = []SettingGroup{
 			}},
 	}},
 	{"Time", []Setting{
-		{Name: "clock-trust", Default: "24h", Values: "a duration such as 24h, or 0 for none", Usage: "largest forward step of the system's clock that is followed by itself after 10 s",
+		{Name: "clock-trust", Default: "24h", Values: "a duration from 0 (none) to 100 years with its unit, such as 24h or 90s, or a number of milliseconds", Usage: "largest forward step of the system's clock that is followed by itself after 10 s",
 			Note: "A larger one waits for `DQCLOCK ACCEPT`. CONFIG GET shows milliseconds.",
 			show: func(o *Options) string { return strconv.FormatInt(o.ClockTrust.Milliseconds(), 10) },
 			set: func(o *Options, v string) error {
@@ -246,7 +246,11 @@ func live(s Setting) Setting {
 
 // number is a setting that is a whole number of units.
 func number[T ~int | ~int64](name, value, usage string, field func(o *Options) *T, unit T, least, most int) Setting {
-	return Setting{Name: name, Default: value, Values: fmt.Sprintf("a number from %d to %d", least, most), Usage: usage,
+	what := "a number"
+	if d, ok := any(unit).(time.Duration); ok {
+		what += " of " + map[time.Duration]string{time.Second: "seconds", time.Millisecond: "milliseconds", time.Microsecond: "microseconds"}[d]
+	}
+	return Setting{Name: name, Default: value, Values: fmt.Sprintf("%s from %d to %d", what, least, most), Usage: usage,
 		show: func(o *Options) string { return strconv.FormatInt(int64(*field(o)/unit), 10) },
 		set: func(o *Options, v string) error {
 			n := 0

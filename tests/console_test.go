@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"dqd/tests/dqdtest"
@@ -29,6 +30,7 @@ func TestConsole(t *testing.T) {
 	server := dqdtest.Start(t, dqdtest.Options{Password: "secret"})
 	t.Setenv("DQD_REQUIREPASS", "secret")
 	show(t, server.Dial(),
+		"DQADD orders o-0 bad", "DQPOP orders", "DQNACK orders o-0 1 DEAD REASON no-such-shop",
 		"DQADD orders o-1 paid DELAY 1h META shop north", "DQADD orders o-2 unpaid", "DQADD orders o-3 x PRI 0 LEASE 1h", "DQPOP orders WORKER w1",
 		"DQADD mail m-1 hello DELAY 25d ATTEMPTS 0", "DQCONFIG SET mail max-len 9", "DQPAUSE mail",
 		"DQADD esc \x1b[2J x DELAY 1h",
@@ -41,7 +43,7 @@ func TestConsole(t *testing.T) {
 		{0, "queue ls", `QUEUE READY LATE LEASED DELAYED NEXT DEAD WAITING PAUSED
 esc 0 - 0 1 SPAN 0 0 -
 mail 0 - 0 1 24d23h 0 0 out
-orders 1 SPAN 1 1 SPAN 0 0 -
+orders 1 SPAN 1 1 SPAN 1 0 -
 `},
 		{0, "queue ls m*", `QUEUE READY LATE LEASED DELAYED NEXT DEAD WAITING PAUSED
 mail 0 - 0 1 24d23h 0 0 out
@@ -51,7 +53,7 @@ ready 0
 leased 0
 delayed 1
 dead 0
-late SPAN
+late -
 next due TIME (in 24d23h)
 waiting pops 0
 paused out
@@ -66,13 +68,48 @@ expired 0
 cancelled 0
 purged 0
 pruned 0
-late p50 / p99 SPAN / SPAN
-run p50 / p99 SPAN / SPAN
+late p50 / p99 - / -
+run p50 / p99 - / -
 
 settings (durations in ms): max-len 9, else the defaults
 
 FIRST JOBS DUE ATTEMPT
 m-1 TIME (in 24d23h) 0
+`},
+		{0, "queue show orders", `queue orders
+ready 1
+leased 1
+delayed 1
+dead 1
+late SPAN
+next due TIME (in SPAN)
+waiting pops 0
+paused none
+payloads 14 B
+added 4
+delivered 2
+acked 0
+noack 0
+nacked 1
+lease-timeouts 0
+expired 0
+cancelled 0
+purged 0
+pruned 0
+late p50 / p99 SPAN / SPAN
+run p50 / p99 - / -
+
+settings: the defaults
+
+FIRST JOBS DUE ATTEMPT
+o-2 TIME (SPAN ago) 0
+o-1 TIME (in SPAN) 0
+
+FIRST LEASED TOKEN ATTEMPT WORKER LEASE UNTIL
+o-3 2 1 w1 TIME (in SPAN)
+
+FIRST DEAD DIED ATTEMPT CAUSE REASON
+o-0 TIME (SPAN ago) 1 nack no-such-shop
 `},
 		{0, "job show orders o-1", `id o-1
 queue orders
@@ -98,16 +135,21 @@ paid
 		{1, "queue show none", "dqd: there is no queue none\n"},
 		{2, "queue", "dqd: write dqd queue ls [PATTERN], or dqd queue show QUEUE\n"},
 		{2, "job show orders", "dqd: an argument is missing: write dqd job show QUEUE ID [--host h] [--port n] [--password-file f]\n"},
-		{2, "queue ls --prot 1", "dqd: unknown flag --prot: write dqd queue ls [PATTERN] [--host h] [--port n] [--password-file f]\n"},
-		{2, "top --port x", "dqd: invalid value \"x\" for flag -port: parse error: write dqd top [--once] [--host h] [--port n] [--password-file f]\n"},
+		{2, "queue ls --prot 1", "dqd: unknown flag --prot, did you mean --port?: write dqd queue ls [PATTERN] [--host h] [--port n] [--password-file f]\n"},
+		{2, "queue lsit", "dqd: unknown word \"lsit\", did you mean \"ls\"?: write dqd queue ls [PATTERN], or dqd queue show QUEUE\n"},
+		{2, "job shw orders o-1", "dqd: unknown word \"shw\", did you mean \"show\"?: write dqd job show QUEUE ID\n"},
+		{2, "top --onec", "dqd: unknown flag --onec, did you mean --once?: write dqd top [--once] [--host h] [--port n] [--password-file f]\n"},
+		{2, "top --passwordfile f", "dqd: unknown flag --passwordfile, did you mean --password-file?: write dqd top [--once] [--host h] [--port n] [--password-file f]\n"},
+		{2, "top --port 65536", "dqd: invalid value \"65536\" for --port: write a number from 1 to 65535: write dqd top [--once] [--host h] [--port n] [--password-file f]\n"},
+		{2, "top --port x", "dqd: invalid value \"x\" for --port: write a number from 1 to 65535: write dqd top [--once] [--host h] [--port n] [--password-file f]\n"},
 		{2, "top --password secret", "dqd: --password would show the password to everybody on this machine: give it in the environment as DQD_REQUIREPASS, or name its file by --password-file\n"},
 		{0, "top", `dqd VERSION at ADDR up SPAN clients 2, waiting pops 0 clock ok
-jobs ready 1 late SPAN leased 1 delayed 3 dead 0 payloads 17 B
+jobs ready 1 late SPAN leased 1 delayed 3 dead 1 payloads 20 B
 lateness of deliveries p50 SPAN p99 SPAN max SPAN
-added 5 delivered 1 acked 0 nacked 0 lease-timeouts 0 cancelled 0 expired 0
+added 6 delivered 2 acked 0 nacked 1 lease-timeouts 0 cancelled 0 expired 0
 
 QUEUE READY LATE LEASED DELAYED NEXT DEAD WAITING PAUSED
-orders 1 SPAN 1 1 SPAN 0 0 -
+orders 1 SPAN 1 1 SPAN 1 0 -
 esc 0 - 0 1 SPAN 0 0 -
 mail 0 - 0 1 24d23h 0 0 out
 `},
@@ -121,9 +163,17 @@ mail 0 - 0 1 24d23h 0 0 out
 		t.Errorf("an id reaches the terminal as it is: %q", out)
 	}
 	t.Setenv("DQD_REQUIREPASS", "wrong")
-	if out, code := tool(t, append([]string{"top"}, at(server)...)...); code != 1 || !strings.Contains(out, "the server wants its password: ") {
-		t.Errorf("%d %s", code, out)
+	refused := func(want string, args ...string) {
+		t.Helper()
+		if out, code := tool(t, args...); code != 1 || masked(out) != want {
+			t.Errorf("dqd %v: exit code %d\n%s\nwant\n%s", args, code, out, want)
+		}
 	}
+	refused("dqd: the server refuses the password of DQD_REQUIREPASS in the environment: it is not the one that the server has by its setting requirepass (WRONGPASS invalid username-password pair or user is disabled.)\n", append([]string{"top"}, at(server)...)...)
+	t.Setenv("DQD_REQUIREPASS", "")
+	refused("dqd: the server wants its password: give it in the environment as DQD_REQUIREPASS, or name its file by --password-file (NOAUTH Authentication required.)\n", append([]string{"top"}, at(server)...)...)
+	_, httpPort, _ := strings.Cut(server.HTTP, ":")
+	refused("dqd: at ADDR a server of HTTP answers, perhaps that of /metrics: name the port for clients by --port, it is 7711 if the server was given no other\n", "top", "--port", httpPort)
 	// Without flags port and password are those of the environment.
 	_, port, _ := strings.Cut(server.Addr, ":")
 	t.Setenv("DQD_PORT", port)
@@ -146,7 +196,7 @@ mail 0 - 0 1 24d23h 0 0 out
 	}
 }
 
-// On a terminal dqd top shows what changes, and gives the screen back when it is interrupted.
+// On a terminal dqd top shows what changes.
 func TestTopOnATerminal(t *testing.T) {
 	server := dqdtest.Start(t, dqdtest.Options{Args: []string{"--port", freePorts(t, 1)[0]}})
 	top := openTerminal(t, dqdtest.Binary(t), append([]string{"top"}, at(server)...)...)
@@ -163,6 +213,46 @@ func TestTopOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	top.shows("\norders ")
-	top.enter("\x03")
+	top.enter("q")
 	top.shows("\x1b[?1049l")
+}
+
+// However dqd top ends, the terminal is as before, and shows nothing that was typed.
+func TestTopGivesTheTerminalBack(t *testing.T) {
+	server := dqdtest.Start(t, dqdtest.Options{})
+	for name, end := range map[string]func(top *terminal){
+		"q":       func(top *terminal) { top.enter("xq") },
+		"Ctrl-C":  func(top *terminal) { top.enter("\x03") },
+		"SIGTERM": func(top *terminal) { top.cmd.Process.Signal(syscall.SIGTERM) },
+		"SIGHUP":  func(top *terminal) { top.cmd.Process.Signal(syscall.SIGHUP) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			top := openTerminal(t, dqdtest.Binary(t), append([]string{"top"}, at(server)...)...)
+			before := top.modes()
+			top.shows("\x1b[1mQUEUE ")
+			if top.modes() == before {
+				t.Error("what is typed is shown")
+			}
+			end(top)
+			top.wait()
+			top.shows("\x1b[?1049l")
+			if got := top.modes(); got != before || top.cmd.ProcessState.ExitCode() != 0 {
+				t.Errorf("exit code %d, the terminal's modes are %+v, were %+v", top.cmd.ProcessState.ExitCode(), got, before)
+			}
+		})
+	}
+}
+
+// After kill -9 dqd check counts what only the log has: nobody shall think that it is lost.
+func TestCheckAfterKill(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	server := dqdtest.Start(t, dqdtest.Options{Dir: dir})
+	show(t, server.Dial(),
+		"DQADD orders o-1 x", "DQADD orders o-2 x DELAY 1h", "DQADD mail m-1 x", "DQADD gone g-1 x", "DQCANCEL gone g-1", "DQDROP gone",
+		"DQPOP mail", "DQNACK mail m-1 1 DEAD")
+	server.Kill()
+	out := mustTool(t, "check", dir)
+	if want := regexp.MustCompile(`^\S+: ok, 2 live and 1 dead jobs in 2 queues, in the state at log index 0 and in [89] log entries that the next start adds to it; all of them are counted; `); !want.MatchString(out) {
+		t.Errorf("dqd check says %s", out)
+	}
 }

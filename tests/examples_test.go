@@ -2,6 +2,7 @@ package tests
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,18 @@ import (
 
 	"dqd/tests/dqdtest"
 )
+
+// Without the server's password the example says what to do.
+func TestOrderTimeoutPassword(t *testing.T) {
+	server := dqdtest.Start(t, dqdtest.Options{Password: "secret"})
+	for password, want := range map[string]string{"": "the server wants its password: give it in the environment as DQD_REQUIREPASS", "wrong": "the server refuses the password"} {
+		cmd := exec.Command("go", "run", "dqd/examples/ordertimeout", "-addr", server.Addr)
+		cmd.Env = append(os.Environ(), "DQD_REQUIREPASS="+password)
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("password %q: %v\n%s\nwant %s", password, err, out, want)
+		}
+	}
+}
 
 // The example program, end to end: an unpaid order is cancelled after its time,
 // a payment cancels the timer, a crashed worker's order is taken over.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sys/unix"
@@ -21,8 +22,10 @@ import (
 type terminal struct {
 	t      *testing.T
 	screen *os.File
+	cmd    *exec.Cmd
 	mu     sync.Mutex // guards out
 	out    strings.Builder
+	ended  chan struct{} // closed when the program has
 }
 
 // openTerminal starts a program at a terminal of 300 columns; it ends with the test.
@@ -60,7 +63,11 @@ func openTerminal(t *testing.T, name string, args ...string) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	term := &terminal{t: t, screen: screen}
+	term := &terminal{t: t, screen: screen, cmd: cmd, ended: make(chan struct{})}
+	go func() {
+		cmd.Wait()
+		close(term.ended)
+	}()
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -77,7 +84,7 @@ func openTerminal(t *testing.T, name string, args ...string) *terminal {
 	}()
 	t.Cleanup(func() {
 		cmd.Process.Kill()
-		cmd.Wait()
+		<-term.ended
 		<-read
 		screen.Close()
 	})
@@ -89,6 +96,26 @@ func (term *terminal) enter(keys string) {
 	if _, err := term.screen.WriteString(keys); err != nil {
 		term.t.Fatal(err)
 	}
+}
+
+// wait waits for the end of the program.
+func (term *terminal) wait() {
+	term.t.Helper()
+	select {
+	case <-term.ended:
+	case <-time.After(dqdtest.Deadline):
+		term.t.Fatal("the program does not end")
+	}
+}
+
+// modes are how the terminal treats what is typed and shown.
+func (term *terminal) modes() unix.Termios {
+	term.t.Helper()
+	modes, err := unix.IoctlGetTermios(int(term.screen.Fd()), unix.TCGETS)
+	if err != nil {
+		term.t.Fatal(err)
+	}
+	return *modes
 }
 
 // shows waits until the terminal shows a text, behind that of the latest call.

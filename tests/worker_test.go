@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,53 @@ func TestWorkerSettlesByReturnValue(t *testing.T) {
 		w.expect("[dead in the shop: no such order]", "DQGET", "q", "dead", "state", "reason")
 		if err := stop(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A job that failed is logged: a warning if it comes back, an error if it is dead.
+func TestWorkerLogsFailures(t *testing.T) {
+	inWorkshop(t, "", func(w *workshop) {
+		var log bytes.Buffer
+		stop := w.employ(work.Options{
+			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.TimeKey {
+					return slog.Attr{}
+				}
+				return a
+			}})),
+			Handle: func(ctx context.Context, job *work.Job) error {
+				switch job.ID {
+				case "dead":
+					return work.Dead(errors.New("no such order"))
+				case "skip":
+					if job.Created.Equal(job.Due) {
+						return work.Skip(time.Minute)
+					}
+					return nil
+				case "done":
+					return nil
+				}
+				return errors.New("no route")
+			},
+		}, nil)
+		for _, id := range []string{"done", "dead", "skip", "failed"} {
+			w.do("DQADD", "q", id, "secret", "ATTEMPTS", 2, "BACKOFF", "fixed:1s")
+			synctest.Wait()
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		w.expect("[dead]", "DQGET", "q", "failed", "state")
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		const want = `level=ERROR msg="a job failed for good: it is dead" queue=q id=dead attempt=1 max-attempts=2 err="no such order"
+level=WARN msg="a job failed: it comes back" queue=q id=failed attempt=1 max-attempts=2 err="no route"
+level=ERROR msg="a job failed, and its attempts are used up: it is dead" queue=q id=failed attempt=2 max-attempts=2 err="no route"
+level=INFO msg="worker stops" running=0 grace=10s
+`
+		if log.String() != want {
+			t.Errorf("it logs\n%swant\n%s", log.String(), want)
 		}
 	})
 }

@@ -42,7 +42,9 @@ type Options struct {
 	// Name is shown by DQGET as the worker of a job, and names it in DQRELEASE,
 	// 1 to 255 bytes; "" = the host's name and the process's number.
 	Name string
-	// Log gets what happens; nil = slog.Default(). Payloads are not logged.
+	// Log gets what happens; nil = slog.Default(). A job that failed and comes back
+	// is a Warn, one that is dead now an Error, with queue, id, attempt and the
+	// handler's error. Payloads are not logged.
 	Log *slog.Logger
 	// Metrics count what happens; nil = nobody counts.
 	Metrics *Metrics

@@ -80,16 +80,17 @@ var errGoexit = errors.New("the handler ended its goroutine with runtime.Goexit"
 type settlement struct {
 	result  result
 	command []any
+	err     error // of the handler
 }
 
 // settlementOf says what to send for a job whose handler returned err; ctx is the
 // handler's.
 func settlementOf(ctx context.Context, j *Job, err error) settlement {
 	if err == nil {
-		return settlement{acked, []any{"DQMACK", j.Queue, "JOBS", 1, j.ID, j.Token}}
+		return settlement{result: acked, command: []any{"DQMACK", j.Queue, "JOBS", 1, j.ID, j.Token}}
 	}
 	nack := func(r result, options ...any) settlement {
-		return settlement{r, append([]any{"DQNACK", j.Queue, j.ID, j.Token}, options...)}
+		return settlement{r, append([]any{"DQNACK", j.Queue, j.ID, j.Token}, options...), err}
 	}
 	var v *verdict
 	if errors.As(err, &v) {
@@ -109,12 +110,12 @@ func settlementOf(ctx context.Context, j *Job, err error) settlement {
 
 // givenBack is what is sent for a job that no handler has begun.
 func givenBack(j *Job) settlement {
-	return settlement{returned, []any{"DQNACK", j.Queue, j.ID, j.Token, "FREE", "DELAY", 0}}
+	return settlement{result: returned, command: []any{"DQNACK", j.Queue, j.ID, j.Token, "FREE", "DELAY", 0}}
 }
 
 // takenBack is what is sent for a job whose handler does not end.
 func takenBack(j *Job) settlement {
-	return settlement{returned, []any{"DQNACK", j.Queue, j.ID, j.Token, "DELAY", 0, "REASON", "the worker was stopped, and the handler did not end"}}
+	return settlement{result: returned, command: []any{"DQNACK", j.Queue, j.ID, j.Token, "DELAY", 0, "REASON", "the worker was stopped, and the handler did not end"}}
 }
 
 // reason is the text of an error as far as the server keeps it.

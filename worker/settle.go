@@ -23,9 +23,10 @@ func (r *runner) settle(j *Job, s settlement) {
 			result := s.result
 			switch {
 			case code == codeDone, code == codeNoJob && s.result == acked && mayBeDone:
+				r.tell(j, s)
 			default:
 				result = lost
-				r.Log.Warn("a job was not this worker's any more when it was settled", "as", s.result, "queue", j.Queue, "id", j.ID, "token", j.Token, "code", code)
+				r.Log.Warn("a job was not this worker's any more when it was settled", "as", s.result, "queue", j.Queue, "id", j.ID, "token", j.Token, "code", code, "handler-err", s.err)
 			}
 			r.Metrics.settled(j.Queue, result)
 			return
@@ -35,9 +36,22 @@ func (r *runner) settle(j *Job, s settlement) {
 		mayBeDone = mayBeDone || standing == unknown
 		if standing == hopeless || !pause.wait(ctx) {
 			r.Metrics.settled(j.Queue, unsettled)
-			r.Log.Error("a job is not settled: it comes back when its lease ends", "as", s.result, "queue", j.Queue, "id", j.ID, "token", j.Token, "err", err)
+			r.Log.Error("a job is not settled: it comes back when its lease ends", "as", s.result, "queue", j.Queue, "id", j.ID, "token", j.Token, "err", err, "handler-err", s.err)
 			return
 		}
+	}
+}
+
+// tell logs what became of a job that failed.
+func (r *runner) tell(j *Job, s settlement) {
+	about := []any{"queue", j.Queue, "id", j.ID, "attempt", j.Attempt, "max-attempts", j.MaxAttempts, "err", s.err}
+	switch {
+	case s.result == dead:
+		r.Log.Error("a job failed for good: it is dead", about...)
+	case s.result == retried && j.MaxAttempts > 0 && j.Attempt >= j.MaxAttempts:
+		r.Log.Error("a job failed, and its attempts are used up: it is dead", about...)
+	case s.result == retried:
+		r.Log.Warn("a job failed: it comes back", about...)
 	}
 }
 

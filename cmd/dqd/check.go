@@ -47,7 +47,11 @@ func check(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stdout, "%s: ok, nothing was ever stored in it\n", dir)
 		return exitOK
 	}
-	fmt.Fprintf(stdout, "%s: ok, %d live and %d dead jobs in %d queues at log index %d (what the log has behind it is applied at the next start); %d log entries and %d tables verified\n",
-		dir, c.Live, c.Dead, c.Queues, c.Applied, c.Entries, c.Tables)
+	behind := ""
+	if c.Behind > 0 { // as after kill -9
+		behind = fmt.Sprintf(" and in %d log entries that the next start adds to it; all of them are counted", c.Behind)
+	}
+	fmt.Fprintf(stdout, "%s: ok, %d live and %d dead jobs in %d queues, in the state at log index %d%s; %d log entries and %d tables verified\n",
+		dir, c.Live, c.Dead, c.Queues, c.Applied, behind, c.Entries, c.Tables)
 	return exitOK
 }

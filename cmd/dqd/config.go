@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"dqd/cmd/dqd/client"
 	"dqd/server"
 )
 
@@ -145,7 +146,7 @@ func readFlags(args []string) (map[string]given, error) {
 		if s := server.FindSetting(name); s != nil { // a secret
 			return nil, fmt.Errorf("--%s is no flag, everybody on the machine can read those: give it as %s, in the configuration file, or with --requirepass-file", name, s.Variable())
 		}
-		return nil, fmt.Errorf("unknown flag --%s%s", name, didYouMean(name, names, func(n string) string {
+		return nil, fmt.Errorf("unknown flag --%s%s", name, client.DidYouMean(name, names, func(n string) string {
 			if s := server.FindSetting(n); s != nil && s.Secret {
 				return s.Variable() + " in the environment"
 			}
@@ -177,7 +178,7 @@ func readEnvironment(environment []string) (map[string]given, error) {
 				all = append(all, n)
 			}
 			slices.Sort(all)
-			return nil, fmt.Errorf("unknown setting %s in the environment%s", variable, didYouMean(variable, all, strings.Clone))
+			return nil, fmt.Errorf("unknown setting %s in the environment%s", variable, client.DidYouMean(variable, all, strings.Clone))
 		}
 		as := pair
 		if s := server.FindSetting(name); s != nil && s.Secret {
@@ -217,40 +218,4 @@ func (c *config) exposed() bool {
 		}
 	}
 	return false
-}
-
-// didYouMean names the nearest of names, if it is near, in the form in which it is
-// to be written.
-func didYouMean(name string, names []string, written func(string) string) string {
-	best, near := "", 3
-	for _, n := range names {
-		if d := distance(name, n); d < near {
-			best, near = n, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return ", did you mean " + written(best) + "?"
-}
-
-// distance is the number of characters to insert, delete or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

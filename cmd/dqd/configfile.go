@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dqd/cmd/dqd/client"
 	"dqd/server"
 )
 
@@ -82,7 +83,7 @@ func (r *fileReader) line(path, at, line string) error {
 			names = append(names, s.Name)
 		}
 		// What stands behind it may be a secret with a misspelt name.
-		return fmt.Errorf("%s: unknown setting %q%s", at, name, didYouMean(name, names, strconv.Quote))
+		return fmt.Errorf("%s: unknown setting %q%s", at, name, client.DidYouMean(name, names, strconv.Quote))
 	case equals || strings.HasPrefix(value, "="):
 		return fmt.Errorf("%s: write %s and the value without =; a value that begins with = needs double quotes", at, name)
 	}

@@ -58,7 +58,7 @@ func init() {
 		{"check", "DIR | FILE", "verify the data of a server that is not running, or a backup\nDIR is its setting dir, FILE what dqd backup wrote. Nothing is changed; each problem is a line with what to do.", check, nil},
 		{"backup", "FILE", "back up a running server into a new file\nIt is verified while it is written, and there under its name only when it is whole.", client.Backup, client.Flags()},
 		{"restore", "FILE DIR", "make the folder of a server out of a backup\nDIR is a new folder, or an empty one. Serve it with dqd serve --dir DIR.", restore, nil},
-		{"top", "", "show what is ready, late, leased, dead, now\nOn a terminal it goes on, every 2 seconds, until Ctrl-C. NO_COLOR in the environment takes its colours.", client.Top, client.TopFlags()},
+		{"top", "", "show what is ready, late, leased, dead, now\nOn a terminal it goes on, every 2 seconds, until q or Ctrl-C. NO_COLOR in the environment takes its colours.", client.Top, client.TopFlags()},
 		{"queue", "ls [PATTERN] | show QUEUE", "list queues, or show one\nPATTERN is as of DQQUEUES, such as 'mail*'.", client.Queue, client.Flags()},
 		{"job", "show QUEUE ID", "show a job, live or dead, with its payload", client.Job, client.Flags()},
 		{"completion", "bash|zsh|fish", "print the completion for a shell\nbash: source <(dqd completion bash)\nzsh: dqd completion zsh > a folder of $fpath/_dqd\nfish: dqd completion fish > ~/.config/fish/completions/dqd.fish", completion, nil},
@@ -144,7 +144,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func unknownSubcommand(name string) error {
-	return fmt.Errorf("unknown sub-command %q%s", name, didYouMean(name, names(), strconv.Quote))
+	return fmt.Errorf("unknown sub-command %q%s", name, client.DidYouMean(name, names(), strconv.Quote))
 }
 
 func usageError(stderr io.Writer, err error) int {
@@ -200,7 +200,7 @@ func help(args []string, w, stderr io.Writer) int {
 
 func printSettings(w io.Writer) {
 	for _, paragraph := range server.SettingRules {
-		fmt.Fprintf(w, "\n%s\n", plain(paragraph))
+		fmt.Fprintf(w, "\n%s\n", strings.Join(wrap(plain(paragraph), 100), "\n"))
 	}
 	fmt.Fprintf(w, "\nConfiguration\n\n  %-34s %s\n", "--"+configName+" FILE", configUsage)
 	for _, group := range server.AllSettings() {
@@ -218,5 +218,5 @@ func printSettings(w io.Writer) {
 // configUsage is of the one flag that is no setting.
 const configUsage = "configuration file (in the environment: " + configVariable + ")"
 
-// plain takes the marks of Markdown from a text.
-func plain(text string) string { return strings.ReplaceAll(text, "`", "") }
+// plain makes quotes of the marks of Markdown.
+func plain(text string) string { return strings.ReplaceAll(text, "`", "'") }

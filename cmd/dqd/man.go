@@ -10,7 +10,7 @@ import (
 
 // manPage is the sub-command man: it prints dqd.1 for man.
 func manPage(_ []string, w, _ io.Writer) int {
-	fmt.Fprintf(w, ".\\\" Printed by dqd man.\n.TH DQD 1 \"\" \"dqd %s\" \"User commands\"\n", roff(buildVersion()))
+	fmt.Fprintf(w, ".\\\" Printed by dqd man.\n.TH DQD 1 \"\" \"dqd %s\" \"User commands\"\n.nh\n.ad l\n", roff(buildVersion()))
 	fmt.Fprint(w, ".SH NAME\ndqd \\- a delay queue that speaks the Redis protocol\n.SH SYNOPSIS\n")
 	for i, c := range subcommands {
 		if i > 0 {
@@ -21,63 +21,106 @@ func manPage(_ []string, w, _ io.Writer) int {
 			fmt.Fprintln(w, roff(strings.TrimSpace(args)))
 		}
 	}
-	fmt.Fprintf(w, ".SH DESCRIPTION\n%s\n", roff("dqd keeps jobs durably and hands each to a worker when its time has come. Clients of Redis speak to it; its commands are described by COMMAND DOCS, and by help in redis-cli."))
+	fmt.Fprint(w, ".SH DESCRIPTION\n")
+	paragraph(w, "dqd keeps jobs durably and hands each to a worker when its time has come. Clients of Redis speak to it; its commands are described by COMMAND DOCS, and by `help` in redis-cli.")
 	fmt.Fprint(w, ".SH SUB-COMMANDS\n")
 	for _, c := range subcommands {
-		entry(w, c.synopsis(), c.summary()+".")
+		entry(w, "dqd "+c.name, strings.TrimPrefix(c.synopsis(), "dqd "+c.name), c.summary()+".")
 		for line := range strings.Lines(c.details()) {
-			fmt.Fprintf(w, ".br\n%s\n", roff(strings.TrimSpace(line)))
+			fmt.Fprintln(w, ".br")
+			paragraph(w, strings.TrimSpace(line))
 		}
-		for _, o := range c.options() {
-			fmt.Fprintf(w, ".br\n%s: %s\n", roff(o.written()), roff(o.usage))
+		if c.flags != nil {
+			fmt.Fprintln(w, ".RS")
+			for _, o := range c.options() {
+				entry(w, "--"+o.name, " "+o.value, o.usage+".")
+			}
+			fmt.Fprintln(w, ".RE")
 		}
 	}
 	fmt.Fprint(w, ".SH SETTINGS\n")
-	for i, paragraph := range server.SettingRules {
+	for i, rule := range server.SettingRules {
 		if i > 0 {
 			fmt.Fprintln(w, ".PP")
 		}
-		fmt.Fprintln(w, roff(plain(paragraph)))
+		paragraph(w, rule)
 	}
 	fmt.Fprint(w, ".SS Configuration\n")
-	entry(w, "--"+configName+" FILE", configUsage+".")
+	entry(w, "--"+configName, " FILE", configUsage+".")
 	for _, group := range server.AllSettings() {
 		fmt.Fprintf(w, ".SS %s\n", roff(group.Title))
 		for _, s := range group.Settings {
-			name := "--" + s.Name
+			name, value := "--"+s.Name, " value"
 			if s.Secret {
-				name = s.Variable()
+				name, value = s.Variable(), "=value"
 			}
 			text := s.Usage + ": " + s.Values + "."
 			if s.Default != "" {
 				text += " Default: " + s.Default + "."
 			}
 			if s.Note != "" {
-				text += " " + plain(s.Note)
+				text += " " + s.Note
 			}
 			if s.Live {
-				text += " CONFIG SET changes it."
+				text += " `CONFIG SET` changes it."
 			}
-			entry(w, name, text)
+			entry(w, name, value, text)
 		}
 	}
 	fmt.Fprint(w, ".SH EXIT STATUS\n")
 	for _, e := range exitCodes {
-		entry(w, e.code, e.meaning+".")
+		entry(w, e.code, "", e.meaning+".")
 	}
 	return exitOK
 }
 
-// entry is a tagged paragraph.
-func entry(w io.Writer, tag, text string) {
-	fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(tag), roff(text))
+// entry is a tagged paragraph, indented so little that only an exit code stands beside its
+// text; the tag is a name and how what follows it is written.
+func entry(w io.Writer, name, args, text string) {
+	fmt.Fprintf(w, ".TP 4\n.BI \"%s\" \"%s\"\n", roff(name), roff(strings.TrimRight(args, " ")))
+	paragraph(w, text)
 }
 
-// roff escapes a line of text: no character of it is a request or an escape.
-func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...", "→", `\(->`, "“", `"`, "”", `"`).Replace(text)
-	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
-		text = `\&` + text
+// paragraph prints a text in lines of at most 80 characters; what is between marks of
+// Markdown is bold.
+func paragraph(w io.Writer, text string) {
+	for i, part := range strings.Split(text, "`") {
+		if i%2 == 1 {
+			part = `\fB` + roff(part) + `\fR`
+		} else {
+			part = roff(part)
+		}
+		if i == 0 {
+			text = ""
+		}
+		text += part
 	}
-	return text
+	for _, line := range wrap(text, 80-len(`\&`)) {
+		if strings.HasPrefix(line, ".") { // no request
+			line = `\&` + line
+		}
+		fmt.Fprintln(w, line)
+	}
+}
+
+// roff escapes a text: no character of it begins an escape, ends an argument, or is shown
+// as another one.
+func roff(text string) string {
+	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, `"`, `\(dq`, "^", `\(ha`, "~", `\(ti`, "…", "...", "→", `\(->`, "“", `\(dq`, "”", `\(dq`).Replace(text)
+}
+
+// wrap breaks a text into lines of at most so many bytes, where its words allow it.
+func wrap(text string, most int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case len(line)+1+len(word) > most:
+			lines, line = append(lines, line), word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
 }

@@ -237,14 +237,14 @@ func TestOtherCompletions(t *testing.T) {
 // takes, and nothing in a line that man would take for a request or an escape.
 func TestManPage(t *testing.T) {
 	page := printed(t, "man")
-	known := regexp.MustCompile(`^\.(\\"|TH|SH|SS|TP|PP|br|B)( |$)`)
-	escapes := regexp.MustCompile(`\\(e|-|&|\(->)`)
+	known := regexp.MustCompile(`^\.(\\"|TH|SH|SS|TP|PP|RS|RE|nh|ad|br|B|BI)( |$)`)
+	escapes := regexp.MustCompile(`\\(e|-|&|f[BR]|\((->|aq|dq|ha|ti))`)
 	var sections []string
 	for n, line := range strings.Split(strings.TrimSuffix(page, "\n"), "\n") {
-		if line == "" || line[0] == '.' && !known.MatchString(line) || line[0] == '\'' {
+		if len(line) > 80 && line[0] != '.' || line == "" || line[0] == '.' && !known.MatchString(line) || line[0] == '\'' {
 			t.Errorf("line %d: %q is no line of a man page", n+1, line)
 		}
-		if strings.HasPrefix(line, ".TP") && line != ".TP" || strings.HasPrefix(line, `.\"`) {
+		if strings.HasPrefix(line, ".TP") && line != ".TP 4" || strings.HasPrefix(line, `.\"`) {
 			continue
 		}
 		if rest := escapes.ReplaceAllString(line, ""); strings.Contains(rest, `\`) {
@@ -263,25 +263,29 @@ func TestManPage(t *testing.T) {
 		t.Errorf("%q", sections)
 	}
 	for _, c := range subcommands {
-		if !strings.Contains(page, ".TP\n.B "+roff(c.synopsis())+"\n") {
+		if !strings.Contains(page, ".TP 4\n.BI \""+roff("dqd "+c.name)+"\" \""+roff(strings.TrimPrefix(c.synopsis(), "dqd "+c.name))+"\"\n") {
 			t.Error("lacks", c.name)
 		}
 		for _, o := range c.options() {
-			if o.usage == "" || !strings.Contains(page, ".br\n"+roff(o.written())+": ") {
+			if o.usage == "" || !strings.Contains(page, ".TP 4\n.BI \""+roff("--"+o.name)+"\" \""+roff(strings.TrimPrefix(o.written(), "--"+o.name))+"\"\n") {
 				t.Errorf("lacks %s of %s", o.written(), c.name)
 			}
 		}
 	}
 	for _, group := range server.AllSettings() {
 		for _, s := range group.Settings {
-			if !strings.Contains(page, ".B "+roff("--"+s.Name)+"\n") && !(s.Secret && strings.Contains(page, ".B "+s.Variable()+"\n")) {
+			if !strings.Contains(page, ".BI \""+roff("--"+s.Name)+"\" \" value\"\n") && !(s.Secret && strings.Contains(page, ".BI \""+s.Variable()+"\" \"=value\"\n")) {
 				t.Error("lacks", s.Name)
 			}
 		}
 	}
-	for text, want := range map[string]string{".SH": `\&.SH`, "'a": `\&'a`, `a\b-c`: `a\eb\-c`} {
-		if got := roff(text); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
+	for text, want := range map[string]string{
+		".SH": `\&.SH`, "'a'": `\(aqa\(aq`, `a\b-c "d"`: `a\eb\-c \(dqd\(dq`, "a `b-c` d": `a \fBb\-c\fR d`,
+		strings.Repeat("a", 77) + " .b": strings.Repeat("a", 77) + "\n\\&.b",
+	} {
+		var got strings.Builder
+		if paragraph(&got, text); got.String() != want+"\n" {
+			t.Errorf("%s: %s, want %s", text, got.String(), want)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -51,8 +52,19 @@ func main() {
 	defer rdb.Close()
 	shop := NewShop(rdb, *queue, *payWithin, *lease)
 	if err := play(ctx, shop, server); err != nil {
-		log.Fatal(err)
+		log.Fatal(explain(err))
 	}
+}
+
+// explain says what to do about a password.
+func explain(err error) error {
+	switch text := err.Error(); {
+	case strings.Contains(text, "NOAUTH"), strings.Contains(text, "unauthenticated"): // the latter if a command has many arguments
+		return fmt.Errorf("the server wants its password: give it in the environment as DQD_REQUIREPASS (%w)", err)
+	case strings.Contains(text, "WRONGPASS"):
+		return fmt.Errorf("the server refuses the password: DQD_REQUIREPASS is not the one that the server has (%w)", err)
+	}
+	return err
 }
 
 // play is the story of the three orders.

@@ -2,6 +2,8 @@ package client
 
 import (
 	"bufio"
+	"cmp"
+	"context"
 	"io"
 	"net"
 	"os"
@@ -9,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The file of a backup that begins takes the place of one that was left, and of nothing
@@ -56,8 +59,8 @@ func TestCreatePart(t *testing.T) {
 	}
 }
 
-// busy answers as a server does that another connection takes a backup of.
-func busy(t *testing.T) (flags []string) {
+// fake is a server that answers a command with what answer returns, or OK if that is empty.
+func fake(t *testing.T, answer func(command string) string) (flags []string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -78,14 +81,12 @@ func busy(t *testing.T) (flags []string) {
 						if lines.Scan(); i != 1 {
 							continue
 						}
-						answer := "+OK\r\n"
-						switch strings.ToUpper(lines.Text()) {
-						case "HELLO":
-							answer = "-ERR unknown command\r\n"
-						case "DQBACKUP":
-							answer = "-BUSY another connection has a backup at work\r\n"
+						command := strings.ToUpper(lines.Text())
+						text := cmp.Or(answer(command), "+OK")
+						if command == "HELLO" {
+							text = "-ERR unknown command"
 						}
-						io.WriteString(nc, answer)
+						io.WriteString(nc, text+"\r\n")
 					}
 				}
 			}()
@@ -102,10 +103,63 @@ func TestRefusedBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	var errs strings.Builder
-	if code := Backup(append(busy(t), path), io.Discard, &errs); code != exitFail || !strings.Contains(errs.String(), "BUSY another connection") {
+	busy := fake(t, func(command string) string {
+		if command == "DQBACKUP" {
+			return "-BUSY another connection has a backup at work"
+		}
+		return ""
+	})
+	if code := Backup(append(busy, path), io.Discard, &errs); code != exitFail || !strings.Contains(errs.String(), "BUSY another connection") {
 		t.Errorf("%d %s", code, errs.String())
 	}
 	if b, err := os.ReadFile(path + partSuffix); err != nil || string(b) != "another's" {
 		t.Errorf("a refused backup leaves %q (%v)", b, err)
 	}
 }
+
+// A server that stands still does not keep top from ending.
+func TestTopEndsWithoutAnAnswer(t *testing.T) {
+	asked := make(chan bool, 1)
+	flags := fake(t, func(command string) string {
+		if command == "INFO" {
+			asked <- true
+			<-t.Context().Done()
+		}
+		return ""
+	})
+	var s server
+	if _, err := parse(s.flags(), flags, "top", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	ctx, quit := context.WithCancel(t.Context())
+	c, err := s.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.live(ctx, c, io.Discard) }()
+	<-asked
+	quit()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for the answer")
+	}
+}
+
+// A Redis is told from a dqd.
+func TestNoDqd(t *testing.T) {
+	c := &conn{server: &server{host: "127.0.0.1", port: 6379}}
+	got := c.explain(t.Context(), redisError("ERR unknown command 'DQBACKUP', with args beginning with: '0' "))
+	if want := "the server at 127.0.0.1:6379 does not know DQBACKUP, so it is a Redis, or an older dqd: say where yours is by --host and --port"; got.Error() != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+type redisError string
+
+func (e redisError) Error() string { return string(e) }
+func (redisError) RedisError()     {}

@@ -35,6 +35,7 @@ type server struct {
 	host, passwordFile string
 	port               int // 0 = as the environment says
 	getenv             func(string) string
+	passwordFrom       string // where the password was found
 }
 
 // usage is an error in how a sub-command was written.
@@ -47,7 +48,10 @@ func (s *server) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.StringVar(&s.host, "host", "127.0.0.1", "`ADDRESS` of the server, else 127.0.0.1")
-	f.IntVar(&s.port, "port", 0, "port `N` of the server, else "+envPort+" in the environment, else 7711")
+	f.Func("port", "port `N` of the server, else "+envPort+" in the environment, else 7711", func(text string) (err error) {
+		s.port, err = portOf(text)
+		return err
+	})
 	f.StringVar(&s.passwordFile, "password-file", "", "`FILE` whose only line is the password, else "+envPassword+" or "+envPasswordFile+" in the environment")
 	s.getenv = os.Getenv
 	return f
@@ -63,12 +67,15 @@ func parse(f *flag.FlagSet, args []string, how string, n, optional int) (rest []
 		if err := f.Parse(args); err != nil {
 			text := err.Error()
 			if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-				if strings.HasPrefix(name, "pass") {
+				var names []string
+				f.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+				similar := DidYouMean(name, names, func(n string) string { return "--" + n })
+				if similar == "" && strings.HasPrefix(name, "pass") {
 					return nil, usage{fmt.Errorf("--%s would show the password to everybody on this machine: give it in the environment as %s, or name its file by --password-file", name, envPassword)}
 				}
-				text = "unknown flag --" + name
+				text = "unknown flag --" + name + similar
 			}
-			return nil, bad(strings.Replace(text, "flag needs an argument: -", "a value is missing behind --", 1))
+			return nil, bad(strings.NewReplacer("flag needs an argument: -", "a value is missing behind --", "for flag -", "for --").Replace(text))
 		}
 		if args = f.Args(); len(args) > 0 {
 			rest, args = append(rest, args[0]), args[1:]
@@ -95,12 +102,21 @@ func (s *server) findPort() error {
 	if text == "" || strings.Contains(text, "://") { // which Kubernetes sets
 		return nil
 	}
-	n, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || n == 0 {
+	n, err := portOf(text)
+	if err != nil {
 		return fmt.Errorf("%s=%s in the environment is no port of a server: say where it is by --port", envPort, text)
 	}
-	s.port = int(n)
+	s.port = n
 	return nil
+}
+
+// portOf reads the number of a port that a server can be at.
+func portOf(text string) (int, error) {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 {
+		return 0, errors.New("write a number from 1 to 65535")
+	}
+	return int(n), nil
 }
 
 // password reads the password, "" if there is none.
@@ -108,6 +124,7 @@ func (s *server) password() (string, error) {
 	from, path := "--password-file", s.passwordFile
 	if path == "" {
 		if password := s.getenv(envPassword); password != "" {
+			s.passwordFrom = envPassword + " in the environment"
 			return password, nil
 		}
 		from, path = envPasswordFile, s.getenv(envPasswordFile)
@@ -119,7 +136,12 @@ func (s *server) password() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", from, err)
 	}
-	return strings.TrimRight(string(b), "\r\n"), nil
+	password := strings.TrimRight(string(b), "\r\n")
+	if password == "" || strings.ContainsAny(password, "\r\n") {
+		return "", fmt.Errorf("%s: write the password into the only line of %s", from, path)
+	}
+	s.passwordFrom = "the file " + path
+	return password, nil
 }
 
 // connect makes one connection to the server, which is there and lets us in. Nothing is
@@ -200,10 +222,20 @@ func (c *conn) explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return errInterrupted
 	case errors.As(err, &answer):
-		if text := answer.Error(); strings.HasPrefix(text, "NOAUTH") || strings.HasPrefix(text, "WRONGPASS") {
+		text := answer.Error()
+		unknown, isUnknown := strings.CutPrefix(text, "ERR unknown command '")
+		switch {
+		case strings.HasPrefix(text, "NOAUTH"):
 			return fmt.Errorf("the server wants its password: give it in the environment as %s, or name its file by --password-file (%s)", envPassword, text)
+		case strings.HasPrefix(text, "WRONGPASS"):
+			return fmt.Errorf("the server refuses the password of %s: it is not the one that the server has by its setting requirepass (%s)", c.server.passwordFrom, text)
+		case isUnknown:
+			name, _, _ := strings.Cut(unknown, "'")
+			return fmt.Errorf("the server at %s does not know %s, so it is a Redis, or an older dqd: say where yours is by --host and --port", c.server.addr(), name)
 		}
-		return fmt.Errorf("the server answers: %s", answer.Error())
+		return fmt.Errorf("the server answers: %s", text)
+	case strings.Contains(err.Error(), `"HTTP/1.`): // where a reply should begin
+		return fmt.Errorf("at %s a server of HTTP answers, perhaps that of /metrics: name the port for clients by --port, it is 7711 if the server was given no other", c.server.addr())
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("nobody listens at %s: start the server, or say where it is by --host and --port", c.server.addr())
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
@@ -214,7 +246,7 @@ func (c *conn) explain(ctx context.Context, err error) error {
 
 var (
 	errInterrupted = errors.New("interrupted")
-	errNoDqd       = errors.New("the server does not answer as a dqd does")
+	errNoDqd       = errors.New("the server does not answer as a dqd does: say where yours is by --host and --port")
 )
 
 // exit reports how a sub-command ended.

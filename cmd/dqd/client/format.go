@@ -35,6 +35,14 @@ func micros(us int64) string {
 	return span(us / 1000)
 }
 
+// measured shows a duration in µs that is 0 where nothing was measured.
+func measured(us int64) string {
+	if us == 0 {
+		return "-"
+	}
+	return micros(us)
+}
+
 // moment shows a time in Unix ms, and how far it is from now.
 func moment(ms, now int64) string {
 	at := time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")

@@ -11,7 +11,7 @@ import (
 func Job(args []string, stdout, stderr io.Writer) int {
 	var s server
 	if len(args) == 0 || args[0] != "show" {
-		return exit(usage{fmt.Errorf("write dqd job show QUEUE ID")}, stderr)
+		return exit(wrongWord(args, "write dqd job show QUEUE ID", "show"), stderr)
 	}
 	rest, err := parse(s.flags(), args[1:], "job show QUEUE ID", 2, 0)
 	if err != nil {

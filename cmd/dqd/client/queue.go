@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,7 +14,7 @@ import (
 // Queue is the sub-command: queue ls lists queues, queue show shows one.
 func Queue(args []string, stdout, stderr io.Writer) int {
 	var s server
-	sub := ""
+	sub, given := "", args
 	if len(args) > 0 {
 		sub, args = args[0], args[1:]
 	}
@@ -28,7 +29,7 @@ func Queue(args []string, stdout, stderr io.Writer) int {
 		run = showQueue
 		rest, err = parse(s.flags(), args, "queue show QUEUE", 1, 0)
 	default:
-		err = usage{fmt.Errorf("write dqd queue ls [PATTERN], or dqd queue show QUEUE")}
+		err = wrongWord(given, "write dqd queue ls [PATTERN], or dqd queue show QUEUE", "ls", "show")
 	}
 	if err != nil {
 		return exit(err, stderr)
@@ -38,6 +39,14 @@ func Queue(args []string, stdout, stderr io.Writer) int {
 		arg = rest[0]
 	}
 	return s.print(stdout, stderr, func(ctx context.Context, c *conn) (string, error) { return run(ctx, c, arg) })
+}
+
+// wrongWord says what is wrong with the word behind a sub-command, if there is one.
+func wrongWord(args []string, how string, words ...string) error {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return usage{errors.New(how)}
+	}
+	return usage{fmt.Errorf("unknown word %q%s: %s", args[0], DidYouMean(args[0], words, strconv.Quote), how)}
 }
 
 // print connects, and prints what text returns.
@@ -107,7 +116,7 @@ func (q *queue) row(now int64) []string {
 }
 
 func showQueue(ctx context.Context, c *conn, name string) (string, error) {
-	replies, err := c.all(ctx, [][]any{{"DQSTATS", name}, {"DQCONFIG", "GET", name}, {"DQCONFIG", "GET", "*"}, {"DQPEEK", name, "COUNT", 10}})
+	replies, err := c.all(ctx, [][]any{{"DQSTATS", name}, {"DQCONFIG", "GET", name}, {"DQCONFIG", "GET", "*"}})
 	if err != nil {
 		return "", err
 	}
@@ -127,8 +136,12 @@ func showQueue(ctx context.Context, c *conn, name string) (string, error) {
 	for _, field := range []string{"ready", "leased", "delayed", "dead"} {
 		pairs = append(pairs, [2]string{field, stats.text(field)})
 	}
+	late := "-"
+	if stats.num("ready") > 0 {
+		late = span(stats.num("oldest-ready-ms"))
+	}
 	pairs = append(pairs, [][2]string{
-		{"late", span(stats.num("oldest-ready-ms"))},
+		{"late", late},
 		{"next due", next},
 		{"waiting pops", stats.text("blocked")},
 		{"paused", stats.text("paused")},
@@ -138,26 +151,115 @@ func showQueue(ctx context.Context, c *conn, name string) (string, error) {
 		pairs = append(pairs, [2]string{field, stats.text(field)})
 	}
 	for _, field := range []string{"late", "run"} {
-		pairs = append(pairs, [2]string{field + " p50 / p99", micros(stats.num(field+"-p50-us")) + " / " + micros(stats.num(field+"-p99-us"))})
+		pairs = append(pairs, [2]string{field + " p50 / p99", measured(stats.num(field+"-p50-us")) + " / " + measured(stats.num(field+"-p99-us"))})
 	}
 	out := list(pairs) + "\n" + settings(replies[1], replies[2])
-	jobs, _ := replies[3].([]any)
-	if len(jobs) == 0 {
-		return out, nil
+	for _, part := range []func(context.Context, *conn, *queue, int64) ([]string, error){firstJobs, firstLeased, firstDead} {
+		lines, err := part(ctx, c, &queue{name: name, fields: stats}, now)
+		if err != nil {
+			return "", err
+		}
+		if len(lines) > 1 { // not only the head
+			out += "\n" + strings.Join(lines, "\n") + "\n"
+		}
+	}
+	return out, nil
+}
+
+// firstShown is how many jobs of a kind are shown of a queue.
+const firstShown = 10
+
+// firstJobs shows what will be delivered first.
+func firstJobs(ctx context.Context, c *conn, q *queue, now int64) ([]string, error) {
+	reply, err := c.do(ctx, "DQPEEK", q.name, "COUNT", firstShown)
+	if err != nil {
+		return nil, err
 	}
 	var rows [][]string
+	jobs, _ := reply.([]any)
 	for _, j := range jobs {
 		job, _ := j.([]any)
 		if len(job) != 4 {
-			return "", errNoDqd
+			return nil, errNoDqd
 		}
 		id, _ := job[0].(string)
 		due, _ := job[1].(int64)
 		attempt, _ := job[2].(int64)
-		rows = append(rows, []string{cut(shown(id, false), 60), moment(due, now), strconv.FormatInt(attempt, 10)})
+		rows = append(rows, []string{idShown(id), moment(due, now), strconv.FormatInt(attempt, 10)})
 	}
-	return out + "\n" + strings.Join(table([]column{{"FIRST JOBS", true}, {"DUE", true}, {"ATTEMPT", false}}, rows, 0), "\n") + "\n", nil
+	return table([]column{{"FIRST JOBS", true}, {"DUE", true}, {"ATTEMPT", false}}, rows, 0), nil
 }
+
+// firstLeased shows who has jobs.
+func firstLeased(ctx context.Context, c *conn, q *queue, now int64) ([]string, error) {
+	if q.num("leased") == 0 { // else all of the queue would be looked at for them
+		return nil, nil
+	}
+	reply, err := c.do(ctx, "DQPEEK", q.name, "STATE", "leased", "COUNT", firstShown)
+	if err != nil {
+		return nil, err
+	}
+	jobs, _ := reply.([]any)
+	var commands [][]any
+	for _, j := range jobs {
+		job, _ := j.([]any)
+		if len(job) != 4 {
+			return nil, errNoDqd
+		}
+		commands = append(commands, []any{"DQGET", q.name, job[0], "id", "state", "token", "attempt", "worker", "lease-until"})
+	}
+	if len(commands) == 0 {
+		return nil, nil
+	}
+	replies, err := c.all(ctx, commands)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]string
+	for _, reply := range replies {
+		v, _ := reply.([]any)
+		if len(v) != 6 || v[1] != "leased" {
+			continue // it has ended meanwhile
+		}
+		job := fields{"id": v[0], "token": v[2], "attempt": v[3], "worker": v[4], "until": v[5]}
+		worker := "-"
+		if job["worker"] != nil {
+			worker = idShown(job.text("worker"))
+		}
+		rows = append(rows, []string{idShown(job.text("id")), job.text("token"), job.text("attempt"), worker, moment(job.num("until"), now)})
+	}
+	return table([]column{{"FIRST LEASED", true}, {"TOKEN", false}, {"ATTEMPT", false}, {"WORKER", true}, {"LEASE UNTIL", true}}, rows, 0), nil
+}
+
+// firstDead shows what died first, and of what.
+func firstDead(ctx context.Context, c *conn, q *queue, now int64) ([]string, error) {
+	reply, err := c.do(ctx, "DQDEAD", q.name, 0, "COUNT", firstShown)
+	if err != nil {
+		return nil, err
+	}
+	page, _ := reply.([]any)
+	if len(page) != 2 {
+		return nil, errNoDqd
+	}
+	var rows [][]string
+	jobs, _ := page[1].([]any)
+	for _, j := range jobs {
+		v, _ := j.([]any)
+		if len(v) != 6 {
+			return nil, errNoDqd
+		}
+		job := fields{"id": v[0], "died": v[1], "attempt": v[2], "cause": v[3], "reason": v[4]}
+		reason := "-"
+		if job["reason"] != nil {
+			reason = cut(shown(job.text("reason"), false), 100)
+		}
+		rows = append(rows, []string{idShown(job.text("id")), moment(job.num("died"), now), job.text("attempt"), job.text("cause"), reason})
+	}
+	return table([]column{{"FIRST DEAD", true}, {"DIED", true}, {"ATTEMPT", false}, {"CAUSE", true}, {"REASON", true}}, rows, 0), nil
+}
+
+// idShown is an id, or what somebody is called, in a table.
+func idShown(id string) string { return cut(shown(id, false), 60) }
 
 // settings shows those of a queue that are not the defaults of all.
 func settings(own, defaults any) string {

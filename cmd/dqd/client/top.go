@@ -20,20 +20,23 @@ const (
 )
 
 // Top is the sub-command: it shows what is ready, late, leased and dead, now; on a
-// terminal again every two seconds, until it is interrupted.
+// terminal again every two seconds, until somebody types q or Ctrl-C.
 func Top(args []string, stdout, stderr io.Writer) int {
 	var s server
 	f, once := s.topFlags()
 	if _, err := parse(f, args, "top [--once]", 0, 0); err != nil {
 		return exit(err, stderr)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	c, err := s.connect(ctx)
 	if err != nil {
 		return exit(err, stderr)
 	}
 	if _, _, ok := terminal(stdout); !*once && ok {
+		ctx, quit := context.WithCancel(ctx)
+		defer quit()
+		defer untilQuit(os.Stdin, quit)()
 		return exit(s.live(ctx, c, stdout), stderr)
 	}
 	defer c.close()
@@ -81,7 +84,10 @@ func (s *server) live(ctx context.Context, c *conn, w io.Writer) error {
 			c, err = s.connect(ctx)
 		}
 		if err == nil {
+			// A server that does not answer holds nobody up.
+			unbind := context.AfterFunc(ctx, func() { c.rdb.Close() })
 			v, err = c.look(ctx)
+			unbind()
 		}
 		if (err != nil || ctx.Err() != nil) && c != nil {
 			c.close()
@@ -198,7 +204,7 @@ func (v *view) lines(before *view, rows, columns int) []string {
 			span(v.info.num("uptime_in_seconds")*1000), v.info.text("connected_clients"), n("blocked"), state),
 		fmt.Sprintf("jobs    ready %d   late %s   leased %d   delayed %d   dead %d   payloads %s",
 			n("ready"), span(n("oldest-ready-ms")), n("leased"), n("delayed"), n("dead"), size(n("bytes"))),
-		fmt.Sprintf("lateness of deliveries   p50 %s   p99 %s   max %s", micros(n("late-p50-us")), micros(n("late-p99-us")), micros(n("late-max-us"))),
+		fmt.Sprintf("lateness of deliveries   p50 %s   p99 %s   max %s", measured(n("late-p50-us")), measured(n("late-p99-us")), measured(n("late-max-us"))),
 	}
 	count := func(name string) string {
 		if before == nil {
