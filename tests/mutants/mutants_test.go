@@ -54,7 +54,7 @@ var mutants = []mutant{
 	{
 		name:  "deliver 1 ns early",
 		edits: []edit{{batch, "return t.Ns <= n.In(t.Domain)", "return t.Ns-1 <= n.In(t.Domain)"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name: "lose the ready index on restart",
@@ -62,52 +62,52 @@ var mutants = []mutant{
 			{heads, "	if q == nil {\n		return nil, true\n	}", "	if q == nil {\n		return nil, false\n	}"},
 			{heads, "	return q == nil || !q.complete && len(q.items) < n", "	return q != nil && !q.complete && len(q.items) < n"},
 		},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "accept a stale token",
 		edits: []edit{{settle, "(t.Token != j.is.Token || j.is.TokenState == record.TokenStale)", "t.Token != j.is.Token"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "forget the IDEM memory of an ended job",
 		edits: []edit{{idem, "	b.setIdem(q, rec.ID, &record.Idem{Digest: rec.Idem, Until: rec.IdemUntil})\n", ""}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "a cancel keeps the IDEM memory",
 		edits: []edit{{settle, "		b.bump(q, cancelled, 1)\n		b.change(j, nil)\n", "		b.bump(q, cancelled, 1)\n		b.end(j, j.is)\n"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "ignore the priority",
 		edits: []edit{{heads, "cmp.Compare(a.Pri, b.Pri), ", ""}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "forget to load wake-ups from the store",
 		edits: []edit{{window, "	scan(last, func(h Hint) bool {", "	scan(math.MaxInt64, func(h Hint) bool {"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "keep the wall window when the clock goes back",
 		edits: []edit{{actor, "		m.WallWentBack(now)\n", ""}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "follow a forward step at once",
 		edits: []edit{{line, "mono-t.since >= standing && t.trusted()", "t.trusted()"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "follow a step beyond clock-trust",
 		edits: []edit{{line, "	return t.ahead <= t.trust\n", "	return true\n"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "believe any stop",
 		edits: []edit{{line, "elapsed >= 0 && elapsed <= maxElapsed", "elapsed >= 0"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "slew without bound",
@@ -117,7 +117,7 @@ var mutants = []mutant{
 	{
 		name:  "do not look again when a step has stood for 10 s",
 		edits: []edit{{line, "at = min(at, stands)", "_ = stands"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "take a suspension for a step",
@@ -135,27 +135,27 @@ var mutants = []mutant{
 	{
 		name:  "count no lease time-out as an attempt's end",
 		edits: []edit{{state, "	if b.usedUp(j, rec) {\n		b.die(j, rec, record.CauseAttempts)\n		return\n	}\n	rec.Due", "	rec.Due"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "lose a gauge",
 		edits: []edit{{batch, "			g.Leased += sign\n", "			g.Leased = max(0, g.Leased+sign)\n			g.Ready += 0\n			if sign < 0 {\n				g.Delayed++\n			}\n"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "a lease 1 ns too long",
 		edits: []edit{{pop, "	b.lease(j, min(lease, j.q.set.LeaseMax), r.Worker)", "	b.lease(j, lease+1, r.Worker)"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "the filter of known ids forgets what is added",
 		edits: []edit{{"server/shard/evaluate/cache.go", "		m.known.Add(h)\n", "		_ = h\n"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "a batch takes for written what the one before it did",
 		edits: []edit{{batch, "j.batch, j.was, j.bodyChanged, j.touched, j.body = b.begun, j.is,", "j.batch, j.was, j.bodyChanged, j.touched, j.body = b.begun, j.was,"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "read the store while an entry is in flight",
@@ -170,22 +170,22 @@ var mutants = []mutant{
 	{
 		name:  "a range begins 1 ns early",
 		edits: []edit{{"commands/dqrange.go", "		from = (lo-1)*nsPerMs + 1\n", "		from = (lo - 1) * nsPerMs\n"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "a walk goes on in a window that is older than it",
 		edits: []edit{{"server/shard/scans.go", "	if r.Cursor == 0 {", "	if r.Cursor == 1<<63 {"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "a walk ends with its first window",
 		edits: []edit{{"server/shard/evaluate/scan.go", "	if w.more {", "	if w.more && w.after > 0 {"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "a walk over the dead goes by milliseconds alone",
 		edits: []edit{{"server/shard/evaluate/dead.go", "<<deadSeqBits | s.seq&(1<<deadSeqBits-1)", "<<deadSeqBits | 1"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "forget to wake the waiting pops when a queue goes on",
@@ -195,22 +195,22 @@ var mutants = []mutant{
 	{
 		name:  "look at the end of a pause never",
 		edits: []edit{{policy, "			b.Looks.Set(q.Number, q.OutUntil)\n", ""}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "max-inflight off by one",
 		edits: []edit{{policy, "q.Leased >= q.set.MaxInflight", "q.Leased > q.set.MaxInflight"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "a rate refills twice as fast",
 		edits: []edit{{policy, "	return (int64(time.Second) + q.set.Rate - 1) / q.set.Rate\n", "	return (int64(time.Second) + q.set.Rate - 1) / q.set.Rate / 2\n"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "prune one dead job too many",
 		edits: []edit{{"server/shard/evaluate/trim.go", "		surplus := max(0, q.Dead-q.set.DeadCount)\n", "		surplus := max(0, q.Dead-q.set.DeadCount+1)\n"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "the end of a connection takes extended leases too",
@@ -220,7 +220,7 @@ var mutants = []mutant{
 	{
 		name:  "a change of the defaults passes by queues with own settings",
 		edits: []edit{{"server/shard/evaluate/settings.go", "		m.useSettings(m.byNum[n])\n", "		_ = n\n"}},
-		tests: "./tests/model", run: "TestShard", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
+		tests: "./tests/model", run: "TestShard$", args: []string{"-shard.seeds", "60", "-shard.shrink", "1"},
 	},
 	{
 		name:  "answer before the entry is committed",
@@ -245,7 +245,7 @@ var mutants = []mutant{
 	{
 		name:  "a discarded transaction keeps the gauges of its queues",
 		edits: []edit{{multi, "		*k.queue = k.was\n", "		was := k.queue.Queue\n		*k.queue = k.was\n		k.queue.Queue = was\n"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "a discarded transaction keeps the totals",
@@ -260,12 +260,12 @@ var mutants = []mutant{
 	{
 		name:  "a discarded transaction keeps the ready heads",
 		edits: []edit{{multi, "		b.Heads.Forget(k.queue.Number)\n", ""}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "a discarded transaction keeps its jobs",
 		edits: []edit{{multi, "		*u.jobs[i].job = u.jobs[i].was\n", "		_ = i\n"}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "a discarded transaction keeps its IDEM memories",
@@ -425,7 +425,7 @@ func (f *loudFile) WriteAt`}},
 	{
 		name:  "requeue keeps the attempts",
 		edits: []edit{{"server/shard/evaluate/requeue.go", "	rec.Attempt, rec.LeasedAt, rec.LateUs = 0, 0, 0\n", ""}},
-		tests: "./tests/model", run: "TestShard", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds,
 	},
 	{
 		name:  "release counts the retry from the lease's planned end",
