@@ -54,10 +54,12 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return usageError(stderr, err)
 	}
-	// What is given by the environment is given on purpose. One thread more than
-	// cores lets the timer's thread wait in the kernel without costing a core.
+	// What is given by the environment is given on purpose. Go looks at sockets when a
+	// processor of its is idle, or every 10 ms: two more than there are cores let the
+	// timer's thread wait in the kernel, and a client be heard while merges and scans
+	// have all cores. More than that made deliveries later.
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
 	}
 	tuneMalloc()
 	// The live heap is small (the caches are outside it), so the default would

@@ -65,7 +65,7 @@ const (
 	// Work that can go on in the next batch, wake-ups and bulk commands, ends when
 	// stepTime ns have passed: with its way through the log it is what the commands of
 	// others may have to wait for. The clock is looked at every stepJobs jobs.
-	stepTime = int64(1e6)
+	stepTime = int64(5e5)
 	stepJobs = 32
 	// inboxBytes bounds the requests that wait for the log ("proposals in
 	// flight"); what is beyond is answered BUSY.
