@@ -75,8 +75,8 @@ func TestFramingLimits(t *testing.T) {
 			{respCommand("COMMAND", "INFO", "a", "b"), true},
 			{respCommand("COMMAND", "INFO", "a", "b", "c"), true},
 			{respCommand("COMMAND", "INFO", "a", "b", "c", "d"), false},
-			{"ECHO " + strings.Repeat("x", 43) + "\r\n", true},  // 50 bytes
-			{"ECHO " + strings.Repeat("x", 44) + "\r\n", false}, // 51
+			{"ECHO " + strings.Repeat("x", 45) + "\r\n", true},  // 50 bytes and a line end
+			{"ECHO " + strings.Repeat("x", 46) + "\r\n", false}, // 51
 			{strings.Repeat("x", 51), false},
 		} {
 			cl := r.client()
