@@ -107,8 +107,8 @@ func (v *verifier) queues() error {
 		if number >= v.applied.NextQueue {
 			v.problem("queue %d is not below the next number %d", number, v.applied.NextQueue)
 		}
-		if q.Memories() >= v.applied.NextQueue {
-			v.problem("queue %d has its memories under %d, which is not below the next number %d", number, q.Memories(), v.applied.NextQueue)
+		if q.IdemNumber >= v.applied.NextQueue {
+			v.problem("queue %d has its memories under %d, which is not below the next number %d", number, q.IdemNumber, v.applied.NextQueue)
 		}
 		named, ok, err := v.r.Get(record.AppendQueueNameKey(nil, q.Name))
 		if back, parsed := record.ParseQueueNumber(named); err != nil || !ok || !parsed || back != number {

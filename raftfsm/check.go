@@ -161,10 +161,13 @@ func (c *checker) behind(log *persist.Log, applied record.Applied, queues census
 		if raft.LogType(e.Type) != raft.LogCommand {
 			continue
 		}
-		if applied, _, err = effect.Apply(queues, applied, c.o.Shard, e.Index, e.Term, e.Data); err != nil {
+		fenced := false
+		if applied, fenced, err = effect.Apply(queues, applied, c.o.Shard, e.Index, e.Term, e.Data); err != nil {
 			return err
 		}
-		c.Behind++
+		if !fenced {
+			c.Behind++
+		}
 	}
 	return nil
 }

@@ -228,16 +228,15 @@ func TestTopGivesTheTerminalBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			top := openTerminal(t, dqdtest.Binary(t), append([]string{"top"}, at(server)...)...)
-			before := top.modes()
 			top.shows("\x1b[1mQUEUE ")
-			if top.modes() == before {
+			if top.modes() == top.before {
 				t.Error("what is typed is shown")
 			}
 			end(top)
 			top.wait()
 			top.shows("\x1b[?1049l")
-			if got := top.modes(); got != before || top.cmd.ProcessState.ExitCode() != 0 {
-				t.Errorf("exit code %d, the terminal's modes are %+v, were %+v", top.cmd.ProcessState.ExitCode(), got, before)
+			if got := top.modes(); got != top.before || top.cmd.ProcessState.ExitCode() != 0 {
+				t.Errorf("exit code %d, the terminal's modes are %+v, were %+v", top.cmd.ProcessState.ExitCode(), got, top.before)
 			}
 		})
 	}

@@ -22,6 +22,7 @@ import (
 type terminal struct {
 	t      *testing.T
 	screen *os.File
+	before unix.Termios // the modes that it had when the program started
 	cmd    *exec.Cmd
 	mu     sync.Mutex // guards out
 	out    strings.Builder
@@ -58,12 +59,13 @@ func openTerminal(t *testing.T, name string, args ...string) *terminal {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = side, side, side
 	cmd.Env = append(os.Environ(), "TERM=xterm", "HOME="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	term := &terminal{t: t, screen: screen, cmd: cmd, ended: make(chan struct{})}
+	term.before = term.modes()
 	err = cmd.Start()
 	side.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
-	term := &terminal{t: t, screen: screen, cmd: cmd, ended: make(chan struct{})}
 	go func() {
 		cmd.Wait()
 		close(term.ended)

@@ -32,6 +32,9 @@ type Job struct {
 	lease time.Duration // how long it is leased from its delivery on
 }
 
+// lastAttempt reports that the job is dead if this attempt of it fails.
+func (j *Job) lastAttempt() bool { return j.MaxAttempts > 0 && j.Attempt >= j.MaxAttempts }
+
 // readJobs reads the answer to DQMPOP … FULL.
 func readJobs(reply []any) ([]*Job, error) {
 	jobs := make([]*Job, 0, len(reply))

@@ -44,7 +44,8 @@ type Options struct {
 	Name string
 	// Log gets what happens; nil = slog.Default(). A job that failed and comes back
 	// is a Warn, one that is dead now an Error, with queue, id, attempt and the
-	// handler's error. Payloads are not logged.
+	// handler's error; whether attempts are used up goes by what they were when the job
+	// was taken. Payloads are not logged.
 	Log *slog.Logger
 	// Metrics count what happens; nil = nobody counts.
 	Metrics *Metrics

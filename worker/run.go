@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -166,7 +167,11 @@ func (r *runner) takeBack() (hung int) {
 	for _, t := range tasks {
 		if r.drop(t) {
 			hung++
-			r.Log.Warn("a handler does not end: its job is given back", "queue", t.Queue, "id", t.ID, "attempt", t.Attempt)
+			level, what := slog.LevelWarn, "a handler does not end: its job is given back"
+			if t.lastAttempt() {
+				level, what = slog.LevelError, "a handler does not end, and the attempts of its job are used up: it is dead"
+			}
+			r.Log.Log(context.Background(), level, what, "queue", t.Queue, "id", t.ID, "attempt", t.Attempt)
 			go r.settle(t.Job, takenBack(t.Job))
 		}
 	}

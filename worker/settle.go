@@ -48,7 +48,7 @@ func (r *runner) tell(j *Job, s settlement) {
 	switch {
 	case s.result == dead:
 		r.Log.Error("a job failed for good: it is dead", about...)
-	case s.result == retried && j.MaxAttempts > 0 && j.Attempt >= j.MaxAttempts:
+	case s.result == retried && j.lastAttempt():
 		r.Log.Error("a job failed, and its attempts are used up: it is dead", about...)
 	case s.result == retried:
 		r.Log.Warn("a job failed: it comes back", about...)

@@ -17,7 +17,8 @@ static void tune(void) {}
 import "C"
 
 // tuneMalloc keeps C's heap, where Pebble has its caches and memory tables, as small as
-// what is in it: in arenas of threads freed blocks lie idle where others need some, and
-// memory tables that come and go leave holes unless each is mapped by itself (which the threshold, once set, stays at). With ten
-// million jobs waiting this is 150 MiB. It must be called before other threads allocate.
+// what is in it. In arenas of threads freed blocks lie idle where others need some. Larger
+// blocks, such as memory tables that come and go, are mapped by themselves and leave no
+// holes; glibc would raise that threshold to 32 MiB. ARCHITECTURE.md has the figures. It
+// must be called before other threads allocate.
 func tuneMalloc() { C.tune() }

@@ -84,18 +84,14 @@ func entry(w io.Writer, name, args, text string) {
 // paragraph prints a text in lines of at most 80 characters; what is between marks of
 // Markdown is bold.
 func paragraph(w io.Writer, text string) {
-	for i, part := range strings.Split(text, "`") {
+	parts := strings.Split(text, "`")
+	for i, part := range parts {
+		parts[i] = roff(part)
 		if i%2 == 1 {
-			part = `\fB` + roff(part) + `\fR`
-		} else {
-			part = roff(part)
+			parts[i] = `\fB` + parts[i] + `\fR`
 		}
-		if i == 0 {
-			text = ""
-		}
-		text += part
 	}
-	for _, line := range wrap(text, 80-len(`\&`)) {
+	for _, line := range wrap(strings.Join(parts, ""), 80-len(`\&`)) {
 		if strings.HasPrefix(line, ".") { // no request
 			line = `\&` + line
 		}

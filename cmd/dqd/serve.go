@@ -65,7 +65,7 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	// The live heap is small (the caches are outside it), so the default would
 	// collect many times a second.
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(200)
+		debug.SetGCPercent(150)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		sizes := sizesOf(c.Memory)

@@ -234,7 +234,7 @@ func (c *conn) explain(ctx context.Context, err error) error {
 			return fmt.Errorf("the server at %s does not know %s, so it is a Redis, or an older dqd: say where yours is by --host and --port", c.server.addr(), name)
 		}
 		return fmt.Errorf("the server answers: %s", text)
-	case strings.Contains(err.Error(), `"HTTP/1.`): // where a reply should begin
+	case strings.Contains(err.Error(), `"HTTP/1.`): // go-redis quotes the line that is no reply
 		return fmt.Errorf("at %s a server of HTTP answers, perhaps that of /metrics: name the port for clients by --port, it is 7711 if the server was given no other", c.server.addr())
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("nobody listens at %s: start the server, or say where it is by --host and --port", c.server.addr())

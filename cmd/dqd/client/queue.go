@@ -233,6 +233,9 @@ func firstLeased(ctx context.Context, c *conn, q *queue, now int64) ([]string, e
 
 // firstDead shows what died first, and of what.
 func firstDead(ctx context.Context, c *conn, q *queue, now int64) ([]string, error) {
+	if q.num("dead") == 0 {
+		return nil, nil
+	}
 	reply, err := c.do(ctx, "DQDEAD", q.name, 0, "COUNT", firstShown)
 	if err != nil {
 		return nil, err

@@ -36,8 +36,10 @@ func Top(args []string, stdout, stderr io.Writer) int {
 	if _, _, ok := terminal(stdout); !*once && ok {
 		ctx, quit := context.WithCancel(ctx)
 		defer quit()
-		defer untilQuit(os.Stdin, quit)()
-		return exit(s.live(ctx, c, stdout), stderr)
+		restore := untilQuit(os.Stdin, quit)
+		err := s.live(ctx, c, stdout)
+		restore()
+		return exit(err, stderr)
 	}
 	defer c.close()
 	v, err := c.look(ctx)
@@ -85,7 +87,8 @@ func (s *server) live(ctx context.Context, c *conn, w io.Writer) error {
 		}
 		if err == nil {
 			// A server that does not answer holds nobody up.
-			unbind := context.AfterFunc(ctx, func() { c.rdb.Close() })
+			rdb := c.rdb
+			unbind := context.AfterFunc(ctx, func() { rdb.Close() })
 			v, err = c.look(ctx)
 			unbind()
 		}
