@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -18,12 +17,7 @@ import (
 // Workers, cuts and restarts at random: every job ends, none is done under two
 // tokens at once, and the counters agree.
 func TestWorkersAtRandom(t *testing.T) {
-	s := *seed
-	if s == 0 {
-		s = rand.Uint64()
-	}
-	t.Logf("replay with -seed %d", s)
-	r := rand.New(rand.NewPCG(s, 1))
+	r := newRandom(t)
 	inWorkshop(t, "", func(w *workshop) {
 		const jobs = 200
 		var (

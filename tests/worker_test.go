@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"runtime"
 	"strings"
@@ -393,12 +392,7 @@ func (g *gated) Read(b []byte) (int, error) {
 // Queues share by weight while all have jobs, exactly; none starves, and one that
 // has nothing to do leaves its share to the others.
 func TestWorkerWeights(t *testing.T) {
-	s := *seed
-	if s == 0 {
-		s = rand.Uint64()
-	}
-	t.Logf("replay with -seed %d", s)
-	r := rand.New(rand.NewPCG(s, 0))
+	r := newRandom(t)
 	inWorkshop(t, "", func(w *workshop) {
 		queues := []work.Queue{{Name: "idle", Weight: 16}}
 		sum := 0

@@ -46,48 +46,41 @@ type read struct {
 
 // beside returns what answers a call that reads much.
 func (s *Shard) beside(b *evaluate.Batch, c *Call) func(evaluate.Snapshot, evaluate.Now) commands.Reply {
-	switch r := c.Request.(type) {
-	case *commands.Peek:
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			return evaluate.Peek(st, now, s.opt.Limits, r)
-		}
-	case *commands.Purge:
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			return evaluate.DryPurge(st, now, s.opt.Limits, r)
-		}
+	limits := s.opt.Limits
+	switch r := c.Request.(type) { // those that need the actor's memory too
 	case *commands.Stats:
 		sums := b.TotalStats()
 		s.stats.fill(sums, nil)
 		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			evaluate.AddAges(st, now, s.opt.Limits, sums)
+			evaluate.AddAges(st, now, limits, sums)
 			return sums
-		}
-	case *commands.Range:
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			return evaluate.Range(st, now, s.opt.Limits, r)
-		}
-	case *commands.Count:
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			return evaluate.CountRange(st, now, s.opt.Limits, r)
-		}
-	case *commands.Queues:
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			return evaluate.Queues(st, now, s.opt.Limits, r)
-		}
-	case *commands.DeadJobs:
-		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			return evaluate.Dead(st, now, s.opt.Limits, r)
 		}
 	case *commands.Scan:
 		windows := s.scans
 		part := windows.take(r)
 		return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
-			reply, used := evaluate.Scan(st, now, s.opt.Limits, r, part.windows)
+			reply, used := evaluate.Scan(st, now, limits, r, part.windows)
 			windows.give(part, used)
 			return reply
 		}
 	}
-	panic(fmt.Sprintf("shard: nothing answers %T", c.Request))
+	return func(st evaluate.Snapshot, now evaluate.Now) commands.Reply {
+		switch r := c.Request.(type) {
+		case *commands.Peek:
+			return evaluate.Peek(st, now, limits, r)
+		case *commands.Purge:
+			return evaluate.DryPurge(st, now, limits, r)
+		case *commands.Range:
+			return evaluate.Range(st, now, limits, r)
+		case *commands.Count:
+			return evaluate.CountRange(st, now, limits, r)
+		case *commands.Queues:
+			return evaluate.Queues(st, now, limits, r)
+		case *commands.DeadJobs:
+			return evaluate.Dead(st, now, limits, r)
+		}
+		panic(fmt.Sprintf("shard: nothing answers %T", c.Request))
+	}
 }
 
 // startReads starts readers for the calls that wait for one, each on a snapshot of
