@@ -102,10 +102,10 @@ func (m *Model) dqrequeue(args []string) Reply {
 	return number(done)
 }
 
-// leasedJobs are the leased jobs of a queue, by id. Only where a bulk command stops half done may the order show.
+// leasedJobs are the leased jobs of a queue, in the order of the bytes of their ids. Only where a bulk command stops half done may the order show.
 func (m *Model) leasedJobs(queue string) []*job {
 	jobs := m.inState(queue, "leased")
-	sort.SliceStable(jobs, func(a, b int) bool { return idLess(jobs[a].id, jobs[b].id) })
+	sort.SliceStable(jobs, func(a, b int) bool { return jobs[a].id < jobs[b].id })
 	return jobs
 }
 

@@ -452,7 +452,7 @@ func (r *runner) check() string {
 			views = append(views, []string{"DQLEN", q, "STATE", s}, []string{"DQPEEK", q, "STATE", s, "COUNT", "10000"})
 		}
 		views = append(views, []string{"DQPEEK", q, "COUNT", "10000"}, []string{"DQSTATS", q}, []string{"DQRANGE", q, "-inf", "+inf", "LIMIT", "0", "-1"},
-			[]string{"TYPE", q}, []string{"DQDEAD", q, "0"}, []string{"DQSCAN", q, "0"})
+			[]string{"TYPE", q}, []string{"DQDEAD", q, "0"}, []string{"DQSCAN", q, "0"}, []string{"DQCONFIG", "GET", q})
 	}
 	g := NewGenerator(0, r.opt, r.model)
 	for _, q := range g.queues {
@@ -468,7 +468,7 @@ func (r *runner) check() string {
 		due := strconv.FormatInt(r.model.dueReply(j).Num, 10)
 		views = append(views, []string{"DQCOUNT", j.queue, "(" + due, "+inf", "STATE", j.state}, []string{"DQRANGE", j.queue, "-inf", "(" + due, "REV"})
 	}
-	views = append(views, []string{"DBSIZE"}, []string{"DQQUEUES", "0", "WITHLEN"}, []string{"SCAN", "0"})
+	views = append(views, []string{"DQCONFIG", "GET", "*"}, []string{"DBSIZE"}, []string{"DQQUEUES", "0", "WITHLEN"}, []string{"SCAN", "0"})
 	for _, v := range views {
 		if text := look(v...); text != "" {
 			return text

@@ -27,6 +27,23 @@ func TestModelAgreesWithItself(t *testing.T) {
 	}
 }
 
+// What a check does not look at, two places of a tape may differ in unnoticed: a setting, which
+// only later commands show, too.
+func TestCheckSeesSettings(t *testing.T) {
+	subject := correct()
+	r := newRunner(Options{}.withDefaults(), func() Subject { return subject })
+	set := func(lease string) []string { return []string{"DQCONFIG", "SET", "jobs", "lease", lease} }
+	r.model.Do(r.model.nowNs, r.model.wallNs(), set("30s")...)
+	subject.Do(0, set("30s"))
+	if text := r.check(); text != "" {
+		t.Fatal(text)
+	}
+	subject.Do(0, set("28500"))
+	if text := r.check(); !strings.Contains(text, "DQCONFIG GET jobs") {
+		t.Errorf("another lease is reported as %q", text)
+	}
+}
+
 // The same seed makes the same history: a failure can be repeated from its seed alone.
 func TestSeedRepeats(t *testing.T) {
 	one, _ := Try(7, 400, Options{}, correct)

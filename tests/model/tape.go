@@ -28,9 +28,10 @@ type Tape struct {
 	g       *Generator
 	subject Piped
 	points  []point
-	pending []answer    // what must have come when the subject has landed
-	waiting map[int]int // client → number of its command, which waits
-	wantAt  map[int]int // number of a command → the point at which its answer is known
+	pending []answer     // what must have come when the subject has landed
+	waiting map[int]int  // client → number of its command, which waits
+	wantAt  map[int]int  // number of a command → the point at which its answer is known
+	waited  map[int]bool // numbers of pops that were answered while they waited
 	n       int
 }
 
@@ -53,7 +54,7 @@ func NewTape(seed uint64, opt Options, subject Piped) *Tape {
 	r := newRunner(opt, func() Subject { return subject })
 	g := NewGenerator(seed, opt, r.model)
 	g.madeIDs = r.made
-	t := &Tape{r: r, g: g, subject: subject, waiting: map[int]int{}, wantAt: map[int]int{}}
+	t := &Tape{r: r, g: g, subject: subject, waiting: map[int]int{}, wantAt: map[int]int{}, waited: map[int]bool{}}
 	t.mark("the start")
 	return t
 }
@@ -61,8 +62,19 @@ func NewTape(seed uint64, opt Options, subject Piped) *Tape {
 // Points is how many places the tape has.
 func (t *Tape) Points() int { return len(t.points) }
 
-// WantAt is the place at which the answer to a command was known: whoever has it may rely on all up to there.
-func (t *Tape) WantAt(n int) int { return t.wantAt[n] }
+// reliedOn are the places that a subject may not be before, as these commands were answered: whole, from which place on it must be, and half, behind which it may
+// be in the middle of a command on many jobs. A pop that waited may be answered by the first of them.
+func (t *Tape) reliedOn(answered []int) (whole, half int) {
+	for _, n := range answered {
+		at := t.wantAt[n]
+		whole = max(whole, at)
+		if t.waited[n] && t.points[at-1].bulk != nil {
+			at--
+		}
+		half = max(half, at)
+	}
+	return whole, half
+}
 
 // mark notes where the model stands, and what it has answered by now.
 func (t *Tape) mark(op string) {
@@ -70,6 +82,7 @@ func (t *Tape) mark(op string) {
 		n := t.waiting[a.Client]
 		delete(t.waiting, a.Client)
 		t.r.parked[a.Client] = false
+		t.waited[n] = true
 		t.expect(n, a.Reply)
 	}
 	t.points = append(t.points, point{model: t.r.model.copy(), op: op})
@@ -257,9 +270,10 @@ func (t *Tape) land(stop func() bool) string {
 	return t.r.clocks()
 }
 
-// Compare holds a subject that was started after a crash against the tape: it must be what the model is behind some point from on, up to upTo, and then go on
-// like the model for some steps. It returns how not, "" if it is.
-func (t *Tape) Compare(seed uint64, subject Subject, from, upTo, steps int) (violation string) {
+// Compare holds a subject that was started after a crash against the tape: it must be what the model is behind some point, which has all that was answered, up to
+// upTo, and then go on like the model for some steps. It returns how not, "" if it is.
+func (t *Tape) Compare(seed uint64, subject Subject, answered []int, upTo, steps int) (violation string) {
+	from, half := t.reliedOn(answered)
 	why := ""
 	try := func(at int, atMost int, again []string) bool {
 		r := t.revive(at, subject, atMost, again)
@@ -278,7 +292,7 @@ func (t *Tape) Compare(seed uint64, subject Subject, from, upTo, steps int) (vio
 		}
 	}
 	// A command on many jobs may be half done: it takes them in an order that is known.
-	for at := min(upTo, len(t.points)-1); at >= from; at-- {
+	for at := min(upTo, len(t.points)-1); at >= half; at-- {
 		p := t.points[at]
 		for n := 1; p.bulk != nil && n <= len(p.model.jobs); n++ {
 			if try(at, n, p.bulk) {
