@@ -14,7 +14,7 @@ type popOptions struct {
 	lease         *int64
 	noack, full   bool
 	worker        string
-	client        int  // whose connection it is, -1 = unknown
+	client        int  // whose connection it is, -1 = nobody's
 	cutsLeaseEach bool // DQMPOP: LEASE is cut to each queue's lease-max instead of refused
 }
 
@@ -26,7 +26,7 @@ func (m *Model) parsePop(args []string) (p popOptions, bad *Reply) {
 		return refuse(fail("ERR", "wrong number of arguments"))
 	}
 	w := &words{args: args[2:]}
-	p.queues, p.count, p.client = args[1:2], 1, -1
+	p.queues, p.count, p.client = args[1:2], 1, m.client
 	if strings.EqualFold(args[0], "DQMPOP") {
 		n, ok := parseInt(args[1], 1, int64(len(args)-2))
 		if !ok {

@@ -44,6 +44,21 @@ func TestCheckSeesSettings(t *testing.T) {
 	}
 }
 
+// A lease that a transaction gave ends with its connection too, where the queue says so.
+func TestTransactionHoldsLeases(t *testing.T) {
+	m := New(DefaultSettings())
+	m.Do(0, 0, "DQCONFIG", "SET", "q", "on-disconnect", "release")
+	m.Do(0, 0, "DQADD", "q", "a", "x")
+	m.client = 2
+	m.Exec(0, 0, [][]string{{"DQPOP", "q"}})
+	if m.Drop(1); len(m.inState("q", "leased")) != 1 {
+		t.Error("the end of another client takes it")
+	}
+	if m.Drop(2); len(m.inState("q", "leased")) != 0 {
+		t.Error("it is still leased")
+	}
+}
+
 // The same seed makes the same history: a failure can be repeated from its seed alone.
 func TestSeedRepeats(t *testing.T) {
 	one, _ := Try(7, 400, Options{}, correct)
