@@ -463,6 +463,11 @@ func (f *loudFile) WriteAt`}},
 		tests: "./server/shard", run: "DropForgetsRequests",
 	},
 	{
+		name:  "a live job is looked for where it was dead",
+		edits: []edit{{batch, " || (old.State == record.Dead) != (rec.State == record.Dead)) {", ") {"}},
+		tests: "./tests", run: "TestSessionsInVirtualTime/dqrequeue-wake$",
+	},
+	{
 		name:  "a snapshot goes on before the hook knows of a failed flush",
 		edits: []edit{{"persist/state.go", "{ return s.fault.returned }", "{ return s.fault.failed }"}},
 		tests: "./persist", run: "TestFailedWhenToldOf",

@@ -437,7 +437,8 @@ func (b *Batch) change(j *job, rec *record.Job) {
 	if rec.State == record.Ready {
 		b.wants(j.q)
 	}
-	if rec.Wake.Ns != 0 && (old == nil || old.Wake != rec.Wake || old.Seq != rec.Seq) {
+	// A hint says where the record is: that of a dead job does not find a live one.
+	if rec.Wake.Ns != 0 && (old == nil || old.Wake != rec.Wake || old.Seq != rec.Seq || (old.State == record.Dead) != (rec.State == record.Dead)) {
 		b.Windows[rec.Wake.Domain].Add(dispatch.Hint{
 			Wake: rec.Wake, Seq: rec.Seq, Queue: rec.Queue, ID: string(rec.ID),
 			Dead: rec.State == record.Dead, Died: rec.Died,
