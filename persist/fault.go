@@ -33,6 +33,7 @@ type fault struct {
 	// nobody goes on with a fault while the process ends.
 	returned chan struct{}
 	merges   merges
+	paces    paces
 
 	mu  sync.Mutex // guards err
 	err error
@@ -45,8 +46,9 @@ func newFault(dir string, hook func(error)) *fault {
 	return &fault{dir: dir, hook: hook, failed: make(chan struct{}), returned: make(chan struct{}), merges: merges{stop: make(chan struct{})}}
 }
 
-// close closes a store's database, which waits for its merges, without their pause.
+// close closes a store's database, which waits for its merges, without their pauses.
 func (f *fault) close(db *pebble.DB) error {
+	f.paces.hurry()
 	close(f.merges.stop)
 	return db.Close()
 }
@@ -122,7 +124,7 @@ func (l *pebbleLogger) Fatalf(format string, args ...any) {
 // everything as it was, removes what it has written, and is tried again after a
 // pause. Meanwhile acks and cancels can be logged.
 func (l *pebbleLogger) listener() *pebble.EventListener {
-	return &pebble.EventListener{
+	e := &pebble.EventListener{
 		BackgroundError: func(err error) {
 			if errors.As(err, new(noRoom)) {
 				l.fault.merges.pause()
@@ -135,4 +137,6 @@ func (l *pebbleLogger) listener() *pebble.EventListener {
 			l.fault.fail(fmt.Errorf("%s: %w file %s: %w", l.name, ErrDamaged, info.Path, info.Details))
 		},
 	}
+	l.fault.paces.listen(e)
+	return e
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -45,14 +45,13 @@ func (l loudFS) file(op, name string, f vfs.File, err error) (vfs.File, error) {
 
 func (l loudFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := l.FS.Create(name, c)
-	if c != mergeCategory {
-		return l.file("making", name, f, err)
-	}
-	if vfs.IsNoSpaceError(err) {
+	merge := c == mergeCategory
+	if merge && vfs.IsNoSpaceError(err) {
 		return nil, noRoom{err}
 	}
 	if f, err = l.file("making", name, f, err); err == nil {
-		f.(*loudFile).merge = true
+		f := f.(*loudFile)
+		f.merge, f.pace, f.began = merge, l.fault.paces.of(c), time.Now()
 	}
 	return f, err
 }
@@ -103,7 +102,9 @@ type loudFile struct {
 	vfs.File
 	name  string
 	fault *fault
-	merge bool // a merge writes it
+	merge bool      // a merge writes it
+	pace  *pace     // of who writes it; nil = it is waited for
+	began time.Time // the piece of work under way
 }
 
 func (f *loudFile) heard(op string, err error) error {
@@ -125,8 +126,8 @@ func (f *loudFile) ReadAt(b []byte, at int64) (int, error) {
 
 func (f *loudFile) Write(b []byte) (int, error) {
 	n, err := f.File.Write(b)
-	if f.merge {
-		runtime.Gosched() // a merge has time: whoever serves goes first
+	if f.pace != nil {
+		f.began = f.pace.rest(f.began)
 	}
 	return n, f.heard("writing", err)
 }

@@ -11,9 +11,6 @@ import (
 // itself Pebble tries again at once, for ever.
 const mergePause = 30 * time.Second
 
-// mergeCategory is how Pebble calls the writes of a merge.
-const mergeCategory vfs.DiskWriteCategory = "pebble-compaction"
-
 // merges makes them pause: it lets the next one wait as it begins its first table.
 type merges struct {
 	stop chan struct{} // closed when the store is about to close

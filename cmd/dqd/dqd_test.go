@@ -273,7 +273,7 @@ func TestStoreSizes(t *testing.T) {
 			t.Errorf("%d: %+v, %d", most, s, s.outside())
 		}
 	}
-	if s := sizesOf(2 << 30); s != (storeSizes{128 << 20, 32 << 20, 16 << 20}) || s != sizesOf(1<<40) {
+	if s := sizesOf(2 << 30); s != (storeSizes{128 << 20, 32 << 20, 16 << 20, 256 << 20}) || s != sizesOf(1<<40) {
 		t.Errorf("%+v", s)
 	}
 }

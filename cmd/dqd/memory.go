@@ -1,9 +1,10 @@
 package main
 
-// storeSizes are the stores' caches and memory tables, in bytes.
+// storeSizes are the stores' caches and memory tables, and the heap's least size, in bytes.
 type storeSizes struct {
 	stateCache                 int64
 	stateMemTable, logMemTable uint64
+	leastHeap                  int64 // see collectSeldom
 }
 
 // sizesOf fits them into the memory that may be used: from 2 GiB on they are as
@@ -14,6 +15,7 @@ func sizesOf(maxMemory int64) storeSizes {
 		stateCache:    share(16, 4<<20, 128<<20),
 		stateMemTable: uint64(share(64, 2<<20, 32<<20)),
 		logMemTable:   uint64(share(128, 1<<20, 16<<20)),
+		leastHeap:     share(8, 16<<20, 256<<20),
 	}
 }
 

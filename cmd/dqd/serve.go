@@ -62,13 +62,11 @@ func serve(args []string, stdout, stderr io.Writer) int {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
 	}
 	tuneMalloc()
-	// The live heap is small (the caches are outside it), so the default would
-	// collect many times a second.
+	sizes := sizesOf(c.Memory)
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(150)
+		collectSeldom(sizes.leastHeap)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		sizes := sizesOf(c.Memory)
 		debug.SetMemoryLimit(c.Memory - sizes.outside())
 	}
 	c.LogLevel.Set(c.Level)

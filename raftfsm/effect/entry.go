@@ -143,6 +143,7 @@ type Effect struct {
 type Entry struct {
 	Header
 	effects []byte // checked by Decode
+	effect  Effect // the one under way
 }
 
 // Decode checks a whole entry, down to the last effect, and decodes its header.
@@ -161,9 +162,8 @@ func Decode(b []byte) (Entry, error) {
 		return Entry{}, malformed("wrong checksum")
 	}
 	e.effects = r.b
-	var f Effect
 	for len(r.b) > 0 {
-		if err := f.read(&r); err != nil {
+		if err := e.effect.read(&r); err != nil {
 			return Entry{}, err
 		}
 	}
@@ -173,12 +173,11 @@ func Decode(b []byte) (Entry, error) {
 // Effects calls yield with each effect, in order. The Effect is reused.
 func (e *Entry) Effects(yield func(*Effect) bool) {
 	r := reader{b: e.effects}
-	var f Effect
 	for len(r.b) > 0 {
-		if err := f.read(&r); err != nil {
+		if err := e.effect.read(&r); err != nil {
 			panic(err) // Decode let it pass
 		}
-		if !yield(&f) {
+		if !yield(&e.effect) {
 			return
 		}
 	}

@@ -425,7 +425,8 @@ func (s *Shard) decide(b *evaluate.Batch, client Client, request commands.Reques
 			s.opt.Logger.Warn("DQCLOCK ACCEPT: the held wall-clock step is followed", "offset_ns", s.timeline.offset)
 			return nil, true
 		}
-		return s.clockInfo(), false
+		info := s.clockInfo()
+		return &info, false
 	case *commands.Pop:
 		if client.Gone() {
 			return commands.NullArray{}, false
@@ -525,7 +526,7 @@ func (s *Shard) publish() {
 		g.Totals, g.Queues = m.Totals()
 		g.Waiting = int64(m.Waiters.Len())
 		g.Window = int64(m.Windows[0].Len() + m.Windows[1].Len())
-		g.Clock = *s.clockInfo()
+		g.Clock = s.clockInfo()
 	}
 	s.gauges.Store(g)
 }

@@ -77,9 +77,9 @@ func (s *Shard) logClock(c change) {
 }
 
 // clockInfo is what DQCLOCK answers.
-func (s *Shard) clockInfo() *commands.ClockInfo {
+func (s *Shard) clockInfo() commands.ClockInfo {
 	t := s.timeline
-	info := &commands.ClockInfo{
+	info := commands.ClockInfo{
 		Now:      t.last + t.offset,
 		OffsetUs: t.ahead / 1000,
 		Steps:    t.steps,

@@ -59,7 +59,7 @@ type Batch struct {
 	*Memory
 	*scratch
 	now    Now
-	limit  Limits
+	limit  *Limits // its memory's
 	Report Report
 	// From is the connection whose request is evaluated, for on-disconnect.
 	From any
@@ -76,6 +76,13 @@ type overlay struct {
 	dead  map[uint64]*job   // dead jobs that were looked at, by acceptance
 	died  map[string][]*job // those that died, oldest first, by q4 id
 	idem  map[string]*idem
+}
+
+// forget drops all but the live jobs.
+func (o *overlay) forget() {
+	if o.dead == nil || len(o.dead)+len(o.died)+len(o.idem) > 0 {
+		o.dead, o.died, o.idem = map[uint64]*job{}, map[string][]*job{}, map[string]*idem{}
+	}
 }
 
 // scratch is what a batch gathers; its storage serves one batch after the other.
@@ -201,10 +208,11 @@ func (m *Memory) NewBatch(now Now, limit Limits) *Batch {
 	if m.defaults == nil {
 		m.loadDefaults(&limit.Queue)
 	}
-	b := &Batch{Memory: m, scratch: &m.scratch, now: now, limit: limit}
+	m.limit = limit
+	b := &Batch{Memory: m, scratch: &m.scratch, now: now, limit: &m.limit}
 	if !m.Flying() {
 		b.forgetGone()
-		m.overlay.dead, m.overlay.died, m.overlay.idem = map[uint64]*job{}, map[string][]*job{}, map[string]*idem{}
+		m.overlay.forget()
 		if len(m.queues) > maxCachedQueues {
 			b.forgetQueues()
 		}

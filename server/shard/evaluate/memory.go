@@ -25,6 +25,7 @@ type Memory struct {
 	want       []*queue // with a waiter, and with a job that became ready
 	gone       []*queue // dropped by a batch that is not committed yet
 	scratch    scratch  // of the batch under evaluation
+	limit      Limits   // that it keeps
 	overlay
 	begun        uint64          // batches so far; the newest one's number
 	sealed       uint64          // the newest batch that was sealed

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"fmt"
+	"slices"
 
 	"dqd/commands"
 	"dqd/persist/record"
@@ -37,6 +38,9 @@ func (b *Batch) pop(r *commands.Pop) commands.Reply {
 			}
 			b.Replied += size
 			b.Heads.Drop(q.Number)
+			if len(out.Jobs) == cap(out.Jobs) {
+				out.Jobs = slices.Grow(out.Jobs, min(r.Count-len(out.Jobs), int(q.Ready)))
+			}
 			out.Jobs = append(out.Jobs, b.deliver(j, body, r))
 		}
 		if len(out.Jobs) == r.Count {
