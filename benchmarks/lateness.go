@@ -13,7 +13,7 @@ const (
 	latenessLead  = time.Second          // a job is added this long before it is due
 	latenessTick  = 5 * time.Millisecond // the producer sends what one tick holds as one pipeline
 	latenessBatch = 100                  // jobs per pop, at most
-	latenessDrain = 5 * time.Second      // after the last due, before a job counts as lost
+	latenessDrain = 15 * time.Second     // after the last due, before a job counts as lost
 )
 
 // latenessLoad is an open loop: the due instants are fixed before it begins,

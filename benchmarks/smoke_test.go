@@ -49,6 +49,9 @@ func TestSmoke(t *testing.T) {
 			if s.PerSecond == 0 {
 				t.Errorf("%s: %s did nothing", c.Name, s.Server)
 			}
+			if (c.Name == "waiting" && s.Server == dqdServer) != (s.DiskPerJob > 0) {
+				t.Errorf("%s: %s: %.0f B/job on disk", c.Name, s.Server, s.DiskPerJob)
+			}
 		}
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
@@ -192,8 +195,8 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(1500*time.Millisecond, cancel) // within the warm-up of the case, after the disk probe
 	start := time.Now()
-	err := benchmark(ctx, []string{"-dqd", os.Args[0], "-dir", dir, "-run", "add/sync", "-warmup", "60s"}, io.Discard, io.Discard)
-	if err == nil || time.Since(start) > 10*time.Second {
+	err := benchmark(ctx, []string{"-dqd", os.Args[0], "-dir", dir, "-run", "add/sync", "-warmup", "1h"}, io.Discard, io.Discard)
+	if err == nil || time.Since(start) > 5*time.Minute {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {

@@ -31,17 +31,28 @@ func storeCase(bars ...bar) func(context.Context, *bench) (*result, error) {
 			if err := b.load(ctx, srv, 0, b.loaded); err != nil {
 				return sample{}, err
 			}
-			if err := srv.end(ctx); err != nil {
-				return sample{}, err
-			}
-			bytes, err := folderBytes(srv.words(srv.dir+"/data/shard-*/state", srv.dir+"/appendonlydir")[0])
-			return sample{DiskPerJob: float64(bytes) / float64(b.loaded)}, err
+			disk, err := srv.diskPerJob(ctx)
+			return sample{DiskPerJob: disk}, err
 		})
 		if err != nil {
 			return nil, err
 		}
 		return newResult(names, samples, bars), nil
 	}
+}
+
+// diskPerJob ends the server, which is at rest, and returns the bytes on disk for each
+// job that it holds.
+func (s *server) diskPerJob(ctx context.Context) (float64, error) {
+	jobs, err := s.length(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.end(ctx); err != nil {
+		return 0, err
+	}
+	bytes, err := folderBytes(s.words(s.dir+"/data/shard-*/state", s.dir+"/appendonlydir")[0])
+	return float64(bytes) / float64(jobs), err
 }
 
 // end asks the server to end and waits until it has.

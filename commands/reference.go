@@ -28,7 +28,7 @@ fields that end in ` + "`-ns`" + ` are exact, as strings.
 **Names.** Keywords, sub-commands and units may be in upper or lower case. Queue names, ids and payloads are any bytes.
 
 **Refusals.** The first word of an error is its code. ` + "`ERR`" + ` says that the command is not well formed: a wrong number of arguments,
-an option given twice, options that exclude each other, a number out of its range. A refused command leaves no trace.
+an option given twice, options that exclude each other, a number out of its range; or that the client closed its sending side before a pop, or a bulk command, came to its turn. A refused command leaves no trace.
 Any command may be refused with ` + "`TRYAGAIN`, `LOADING`, `BUSY`" + ` (nothing was done), and a write with ` + "`INDOUBT`" + ` (it may or may not have happened).
 
 **Examples** are sessions with a new server: ` + "`> `" + ` begins a command, what follows is what redis-cli prints, and ` + "`...`" + ` is what differs.

@@ -45,7 +45,7 @@ func lead(t testing.TB, o Options) *testNode {
 		if !leader {
 			t.Fatal("leadership lost")
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("no leadership")
 	}
 	if err := n.Barrier(); err != nil {
@@ -121,7 +121,7 @@ func TestRestart(t *testing.T) {
 		truncated := func(s Stats) bool {
 			return s.SnapshotIndex > 0 && s.FirstIndex >= 200 && s.LastIndex-s.FirstIndex <= 100
 		}
-		for deadline := time.Now().Add(30 * time.Second); !truncated(n.Stats()); time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(patience); !truncated(n.Stats()); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("the log was not truncated: %+v", n.Stats())
 			}

@@ -18,8 +18,8 @@ import (
 
 var faultEvery = flag.Int("fault-every", 12, "let one in so many file-system operations fail")
 
-// patience is what a node has for what it does at once.
-const patience = 20 * time.Second
+// patience is what a node has for what it does at once, on a machine that is busy.
+const patience = 2 * time.Minute
 
 // faultRun drives a node through two lives, in which the k-th file-system
 // operation fails, or all from it on, until the process would have ended.

@@ -94,7 +94,7 @@ ab
 		if begun != 4 || !strings.Contains(r.logs.String(), "block 7 is damaged") {
 			t.Errorf("%d begun; log: %s", begun, r.logs.String())
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := r.Shutdown(ctx); err != nil {
 			t.Error(err)
@@ -151,7 +151,7 @@ func TestLeaveDuringABackup(t *testing.T) {
 	go func() { b.leave(&conn{}); close(left) }()
 	select {
 	case <-left:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Error("a connection waits for the backup of another")
 	}
 	b.mu.Unlock()

@@ -153,11 +153,8 @@ func TestUndelivered(t *testing.T) {
 			c.send(respCommand("DQADD", "q", "a", payload))
 			c.expect("$1\r\na\r\n")
 		}
-		c.send(respCommand("DQPOP", "q", "COUNT", "1"))
+		c.send(strings.Repeat(respCommand("DQPOP", "q"), 12))
 		c.expect("*1\r\n") // taken in part
-		for range 11 {
-			c.send(respCommand("DQPOP", "q"))
-		}
 		until(t, "write time-out", func() bool { return r.counters.closed[closedWriteTimeout].Load() == 1 })
 		until(t, "lost", func() bool { _, _, lost, _ := r.sh.counts(); return lost > 0 })
 		_, _, lost, _ := r.sh.counts()

@@ -185,9 +185,6 @@ func (c *conn) call(row *commands.Command, request commands.Request, args [][]by
 		return waitNothing, c.answer(row, errUnheard)
 	}
 	pop, isPop := request.(*commands.Pop)
-	if isPop && c.eof {
-		return waitNothing, true
-	}
 	blocks := isPop && pop.Block > 0
 	if blocks && cap(c.in.chunk) > chunkMin && !c.frame.Inline {
 		// It may wait for long: let it not keep a large chunk.

@@ -16,6 +16,9 @@ import (
 	"dqd/server/shard"
 )
 
+// patience bounds every wait for what a server does at once, on a machine that is busy.
+const patience = 2 * time.Minute
+
 // fakeShard answers calls on one goroutine, as a shard does: adds go into a list,
 // pops take from it or wait.
 type fakeShard struct {
@@ -39,6 +42,8 @@ type fakeShard struct {
 	submitted int
 	batches   int
 }
+
+const errFakeGone = commands.Error("ERR the client is gone")
 
 func newFakeShard(t testing.TB) *fakeShard {
 	f := &fakeShard{}
@@ -154,7 +159,7 @@ func (f *fakeShard) serve() {
 	for len(f.jobs) > 0 && len(f.waiting) > 0 {
 		c := f.waiting[0]
 		f.waiting = f.waiting[1:]
-		c.Reply = commands.NullArray{}
+		c.Reply = errFakeGone
 		if !c.Client.Gone() {
 			c.Reply = f.pop(c.Request.(*commands.Pop))
 		}
@@ -195,7 +200,7 @@ func (f *fakeShard) ClientGone(c shard.Client) {
 	f.mu.Lock()
 	f.gone++
 	f.mu.Unlock()
-	f.endWait(c, commands.NullArray{})
+	f.endWait(c, errFakeGone)
 }
 
 func (f *fakeShard) Undelivered(c *shard.Call) {
@@ -300,7 +305,7 @@ func newRig(t testing.TB, opts Options, tcp bool) *rig {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			t.Error("Shutdown:", err)
@@ -346,7 +351,7 @@ func (c *client) sends(s string) { go io.WriteString(c.Conn, s) }
 // expect reads exactly want.
 func (c *client) expect(want string) {
 	c.t.Helper()
-	c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	c.SetReadDeadline(time.Now().Add(patience))
 	got := make([]byte, len(want))
 	n, err := io.ReadFull(c.r, got)
 	if string(got[:n]) != want {
@@ -364,7 +369,7 @@ func (c *client) ask(cmd, want string) {
 // line reads up to CRLF.
 func (c *client) line() string {
 	c.t.Helper()
-	c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	c.SetReadDeadline(time.Now().Add(patience))
 	s, err := c.r.ReadString('\n')
 	if err != nil {
 		c.t.Fatalf("read a line: %q, %v", s, err)
@@ -389,7 +394,7 @@ func (c *client) bulk() string {
 // expectClosed waits for the end and returns what came before it.
 func (c *client) expectClosed() string {
 	c.t.Helper()
-	c.SetReadDeadline(time.Now().Add(60 * time.Second))
+	c.SetReadDeadline(time.Now().Add(patience))
 	rest, err := io.ReadAll(c.r)
 	if ne, ok := err.(net.Error); ok && ne.Timeout() {
 		c.t.Fatalf("still open; read %.200q", rest)
@@ -412,7 +417,7 @@ func itoa(n int) string { return string(bulkInt(int64(n))) }
 // until waits for a condition, on real time.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatal("never: ", what)

@@ -73,7 +73,7 @@ func TestHTTPConnectionsLimit(t *testing.T) {
 		return c
 	}
 	answered := func(c *client) bool {
-		c.SetReadDeadline(time.Now().Add(20 * time.Second))
+		c.SetReadDeadline(time.Now().Add(patience))
 		response, err := http.ReadResponse(c.r, nil)
 		return err == nil && response.StatusCode == http.StatusOK
 	}

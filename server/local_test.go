@@ -30,7 +30,7 @@ func session(r *rig, text string) {
 		}
 		c.send(cmd + "\r\n")
 		got := make([]byte, want.Len())
-		c.SetReadDeadline(time.Now().Add(20 * time.Second))
+		c.SetReadDeadline(time.Now().Add(patience))
 		n, err := readFull(c, got)
 		if string(got[:n]) != want.String() {
 			r.t.Fatalf("%s\ngot  %q (%v)\nwant %q", cmd, got[:n], err, want.String())
@@ -383,7 +383,7 @@ func TestGoRedis(t *testing.T) {
 				r := newRig(t, Options{Password: password}, true)
 				c := redis.NewClient(&redis.Options{Addr: r.addr, Protocol: protocol, Password: password, ClientName: "me"})
 				defer c.Close()
-				ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
 				defer cancel()
 				if err := c.Ping(ctx).Err(); err != nil {
 					t.Fatal(err)

@@ -303,8 +303,8 @@ func (c *conn) fill() bool {
 		return true
 	case errors.Is(err, io.EOF):
 		// The client may have closed its sending side only and still read, so
-		// what it sent is answered; but a pop would be a job for nobody, and
-		// nobody waits for what stands behind a pop or a start.
+		// what it sent is answered; but a pop would be a job for nobody, which the
+		// shard refuses, and nobody waits for what stands behind a pop that waits or a start.
 		c.eof = true
 		c.leave()
 		return !stuck

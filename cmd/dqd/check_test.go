@@ -10,9 +10,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"dqd/tests/dqdtest"
 )
 
 // files returns the content of all files in a folder, and their modes and times.
@@ -45,9 +46,9 @@ func TestCheckCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), dqdtest.Deadline)
 	defer cancel()
-	client := redis.NewClient(&redis.Options{Addr: n.listeners[0].Addr().String()})
+	client := redis.NewClient(&redis.Options{Addr: n.listeners[0].Addr().String(), ReadTimeout: dqdtest.Deadline})
 	defer client.Close()
 	for _, id := range []string{"a", "b", "c"} {
 		if err := client.Do(ctx, "DQADD", "q", id, "payload").Err(); err != nil {

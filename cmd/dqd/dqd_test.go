@@ -18,6 +18,7 @@ import (
 
 	"dqd/server"
 	"dqd/server/guard"
+	"dqd/tests/dqdtest"
 )
 
 func writeConfig(t *testing.T, text string) string {
@@ -373,8 +374,8 @@ func TestNode(t *testing.T) {
 		if text := out.String(); !strings.Contains(text, "ready resp="+address+" http=http://127.0.0.1:") || !strings.Contains(text, "redis-cli -p ") {
 			t.Error(text)
 		}
-		client := redis.NewClient(&redis.Options{Addr: address})
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		client := redis.NewClient(&redis.Options{Addr: address, ReadTimeout: dqdtest.Deadline})
+		ctx, cancel := context.WithTimeout(context.Background(), dqdtest.Deadline)
 		if round == 0 {
 			if id, err := client.Do(ctx, "DQADD", "q", "job", "payload", "DELAY", "10ms").Text(); id != "job" || err != nil {
 				t.Error(id, err)

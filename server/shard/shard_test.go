@@ -115,9 +115,31 @@ func TestGoneClientGetsNothing(t *testing.T) {
 		gone.Leave(b.shard)
 		producer := &shardtest.Client{}
 		b.do(producer, "DQADD q a x")
-		b.want(b.got(gone), "*-1") // every call is answered, though nobody reads it
+		b.want(b.got(gone), errGone) // every call is answered, perhaps somebody reads it
 		b.want(b.got(there), "*1 *6 $1 q $1 a $1 x :1 :1 …")
 	})
+}
+
+// errGone is what a client is told that is gone. It is never null: there may be jobs.
+const errGone = "-ERR the client closed its sending side before this could be done: nothing was done…"
+
+// TestGoneClientIsRefused: no kind of pop tells a client that is gone that there are no
+// jobs, and none takes one.
+func TestGoneClientIsRefused(t *testing.T) {
+	for _, line := range []string{
+		"DQPOP q", "DQPOP q BLOCK 10s", "DQPOP q NOACK", "DQPOP q COUNT 10 FULL", "DQMPOP 2 empty q", "DQMPOP 2 empty q BLOCK 10s",
+		"DQPOP empty", "DQPOP empty BLOCK 10s",
+		"DQPURGE q", "DQDROP q FORCE", "DQRELEASE q WORKER w", "DQREQUEUE q ALL",
+	} {
+		run(t, func(b *bench) {
+			c, gone := &shardtest.Client{}, &shardtest.Client{}
+			b.do(c, "DQADD q a x")
+			gone.Leave(b.shard)
+			b.want(b.do(gone, line), errGone)
+			b.want(b.after(20*time.Second, gone), "")
+			b.want(b.do(c, "DQPOP q"), "*1 *6 $1 q $1 a $1 x :1 :1 …")
+		})
+	}
 }
 
 // TestUnnoticedLeaver: a client that has left, although nobody has read of it, gets nothing
@@ -131,7 +153,7 @@ func TestUnnoticedLeaver(t *testing.T) {
 		b.do(&shardtest.Client{}, "DQADD q a x")
 		b.want(b.got(there), "*1 *6 $1 q $1 a $1 x :1 :1 …")
 		left.Leave(b.shard)
-		b.want(b.after(0, left), "*-1")
+		b.want(b.after(0, left), errGone)
 	})
 }
 

@@ -205,14 +205,18 @@ func TestTransactionFails(t *testing.T) {
 	}
 }
 
-// TestTransactionOfAGoneClient: it gets no job; what it wrote may take place. Jobs whose
-// reply is lost go back.
+// TestTransactionOfAGoneClient: it gets no job, and so nothing of a transaction with a pop
+// takes place; one without may. Jobs whose reply is lost go back.
 func TestTransactionOfAGoneClient(t *testing.T) {
 	run(t, func(b *bench) {
 		c, gone := &shardtest.Client{}, &shardtest.Client{}
 		b.do(c, "DQADD q a x")
 		gone.Leave(b.shard)
-		b.want(b.exec(gone, "DQPOP q", "DQADD q b x"), "*2 *-1 $1 b")
+		for _, pop := range []string{"DQPOP q", "DQPOP empty", "DQMPOP 2 empty q", "DQPOP q NOACK"} {
+			b.want(b.exec(gone, "DQADD q new x", pop, "DQADD q newer x"), "-EXECABORT Transaction discarded: command 2 (dq"+strings.ToLower(strings.Fields(pop)[0][2:])+"): "+errGone[1:])
+		}
+		b.want(b.do(c, "DQLEN q"), ":1")
+		b.want(b.exec(gone, "DQADD q b x"), "*1 $1 b")
 		c.Exec(b.shard, []string{"DQPOP", "q"}, []string{"DQLEN", "q"}, []string{"DQPOP", "q"})
 		synctest.Wait()
 		b.shard.Undelivered(c.Replies()[0])

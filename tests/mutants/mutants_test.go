@@ -478,6 +478,16 @@ func (f *loudFile) WriteAt`}},
 		tests: "./server/shard", run: "TestUnnoticedLeaver",
 	},
 	{
+		name:  "tell a client that is gone that there are no jobs",
+		edits: []edit{{actor, "			return errGone, false\n", "			return commands.NullArray{}, false\n"}},
+		tests: "./server/shard", run: "TestGoneClientIsRefused|TestTransactionOfAGoneClient",
+	},
+	{
+		name:  "a pop that waited tells a client that is gone that there are no jobs",
+		edits: []edit{{actor, "s.unpark(c, errGone)", "s.unpark(c, commands.NullArray{})"}},
+		tests: "./server", run: "TestHalfCloseWaitingPop",
+	},
+	{
 		name:  "believe a backup without looking at its sums",
 		edits: []edit{{"raftfsm/archive/reader.go", "binary.BigEndian.Uint64(sum[:]) != r.sum.Sum64()", "false"}},
 		tests: "./raftfsm", run: "TestDamagedBackup",

@@ -55,9 +55,9 @@ type TB interface {
 
 const (
 	// replyDeadline bounds the wait for a reply of a real process.
-	replyDeadline = 20 * time.Second
+	replyDeadline = time.Minute
 	// waitDeadline bounds the wait for a parked reply; max-block is 30 s.
-	waitDeadline = 40 * time.Second
+	waitDeadline = 90 * time.Second
 	// realAdvanceMax is the longest time that a script may let pass for real, in all.
 	realAdvanceMax = 6 * time.Second
 	// realSlack is how far a real server's clock may be from the test's own.
