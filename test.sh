@@ -5,9 +5,10 @@
 #   ./test.sh quick     formatting, vet, linter and all tests, without the race detector
 #
 # It needs Go and bash. redis-server is what dqd is compared
-# with, redis-cli and the clients of other languages are what speaks to it; as root
-# on Debian or Ubuntu they are installed if missing, else the script says what is
-# missing.
+# with, redis-cli and the clients of other languages are what speaks to it, fish, zsh,
+# mandoc, groff, systemd-analyze and Prometheus read completion, manual, unit and alert
+# rules; as root on Debian or Ubuntu they are installed if missing, else the script says
+# what is missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -51,9 +52,16 @@ lacking() {
 	/usr/bin/perl -MRedis -e 1 2>/dev/null || echo libredis-perl
 	command -v node >/dev/null || echo nodejs
 	command -v npm >/dev/null || echo npm
+	# What reads what is delivered beside the program.
+	command -v fish >/dev/null || echo fish
+	command -v groff >/dev/null || echo groff-base
+	command -v mandoc >/dev/null || echo mandoc
+	command -v prometheus >/dev/null || echo prometheus
+	command -v systemd-analyze >/dev/null || echo systemd
+	command -v zsh >/dev/null || echo zsh
 }
 
-step "redis-server and Redis clients"
+step "redis-server, Redis clients and other programs that the tests run"
 missing=$(lacking | xargs)
 if [ -n "$missing" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	export DEBIAN_FRONTEND=noninteractive

@@ -29,7 +29,7 @@ var settings = []setting{
 		"`12h`: the longest lease, extensions included; up to 12h. A job's own LEASE is cut to it on delivery"),
 	numberSetting("attempts", record.FieldAttempts, attemptsMax, func(s *record.Settings) *int64 { return &s.Attempts },
 		"`25`: deliveries in all of jobs added without ATTEMPTS; 0 = no limit. It is looked at when an attempt ends"),
-	{"backoff", record.FieldBackoff, "`exp:1s:1h`: delay before the next attempt of jobs added without BACKOFF", parseBackoffSetting,
+	{"backoff", record.FieldBackoff, "`exp:1s:1h`: delay before the next attempt of jobs added without BACKOFF" + bareNumber, parseBackoffSetting,
 		func(s *record.Settings) string { return FormatBackoff(&s.Backoff) }},
 	durationSetting("ttl", record.FieldTTL, func(s *record.Settings) *int64 { return &s.TTL },
 		"`0`: the TTL of jobs added from now on without TTL and EXPIREAT; 0 = none"),
@@ -80,8 +80,12 @@ func findSetting(name []byte) (*setting, error) {
 	return nil, errf("ERR no such setting: %s, use %s", quote(name), strings.Join(names, " "))
 }
 
+// bareNumber is said beside every setting that is a duration: `DQCONFIG SET q dead-keep 30`
+// is not 30 days.
+const bareNumber = ". A bare number is milliseconds"
+
 func durationSetting(name string, field record.Fields, at func(*record.Settings) *int64, text string) setting {
-	return setting{name, field, text,
+	return setting{name, field, text + bareNumber,
 		func(s *record.Settings, arg []byte, lim *Limits) (err error) {
 			*at(s), err = parseDuration(name, arg, lim)
 			return err

@@ -349,6 +349,9 @@ func addresses(v string) ([]string, error) {
 	}
 	for _, a := range list {
 		if a != "*" && a != "localhost" && net.ParseIP(a) == nil {
+			if _, port, err := net.SplitHostPort(a); err == nil && port != "" {
+				return nil, fmt.Errorf("%q has a port in it, which is a setting of its own: port", a)
+			}
 			return nil, fmt.Errorf("%q is no IP address", a)
 		}
 	}

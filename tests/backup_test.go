@@ -202,6 +202,53 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
+// A backup goes through a pipe, and nothing else does. It is checked and restored from one;
+// one that is cut short is refused, and leaves no folder. A terminal is no place for it.
+func TestBackupThroughAPipe(t *testing.T) {
+	server := dqdtest.Start(t, dqdtest.Options{})
+	show(t, server.Dial(), "DQADD jobs a later DELAY 1h", "DQADD jobs b now")
+	dir := t.TempDir()
+	flags := strings.Join(at(server), " ")
+	sh := func(code int, script string, want ...string) {
+		t.Helper()
+		cmd := exec.Command("bash", "-c", "set -o pipefail; dqd() { "+dqdtest.Binary(t)+" \"$@\"; }; "+script)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		if got := cmd.ProcessState.ExitCode(); got != code {
+			t.Errorf("%s: exit code %d, want %d\n%s", script, got, code, out)
+		}
+		for _, w := range want {
+			if !strings.Contains(string(out), w) {
+				t.Errorf("%s: prints\n%s\nwithout %q", script, out, w)
+			}
+		}
+	}
+	const holds = "2 live and 0 dead jobs in 1 queues as of "
+	sh(0, "dqd backup - "+flags+" > new", "standard output: "+holds)
+	sh(0, "dqd check new", "new: ok, a whole backup of "+holds)
+	sh(0, "dqd backup - "+flags+" 2>/dev/null | dqd check -", "standard input: ok, a whole backup of "+holds)
+	sh(0, "cat new | dqd restore - restored", "restored: restored "+holds)
+	sh(0, "dqd check restored", "restored: ok, 2 live")
+	sh(1, "head -c -1 new | dqd check -", "problem: standard input: ")
+	sh(1, "head -c -1 new | dqd restore - cut", "nothing was restored: standard input: ")
+	sh(1, "dqd backup - "+flags+" > /dev/full", "no backup was made: ", "no space left on device", "what was written is of no use")
+	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) != 2 {
+		t.Errorf("left are %v", names)
+	}
+	for args, want := range map[string]string{
+		"backup - " + flags: "no backup was made: standard output is a terminal: send it into a file or a pipe, or name a file",
+		"check -":           "standard input is a terminal: send a backup into it, or name a file",
+		"restore - other":   "nothing was restored: standard input is a terminal: send a backup into it, or name a file",
+	} {
+		at := openTerminal(t, dqdtest.Binary(t), strings.Fields(args)...)
+		at.shows(want)
+		at.wait()
+	}
+}
+
 // large adds so much that a backup takes a while.
 func large(t *testing.T, c *dqdtest.Client, jobs int) {
 	t.Helper()

@@ -140,8 +140,15 @@ paid
 		{2, "job shw orders o-1", "dqd: unknown word \"shw\", did you mean \"show\"?: write dqd job show QUEUE ID\n"},
 		{2, "top --onec", "dqd: unknown flag --onec, did you mean --once?: write dqd top [--once] [--host h] [--port n] [--password-file f]\n"},
 		{2, "top --passwordfile f", "dqd: unknown flag --passwordfile, did you mean --password-file?: write dqd top [--once] [--host h] [--port n] [--password-file f]\n"},
-		{2, "top --port 65536", "dqd: invalid value \"65536\" for --port: write a number from 1 to 65535: write dqd top [--once] [--host h] [--port n] [--password-file f]\n"},
-		{2, "top --port x", "dqd: invalid value \"x\" for --port: write a number from 1 to 65535: write dqd top [--once] [--host h] [--port n] [--password-file f]\n"},
+		{2, "top --port 65536", "dqd: --port 65536: write a number from 1 to 65535, such as --port 7711\n"},
+		{2, "top --port x", "dqd: --port x: write a number from 1 to 65535, such as --port 7711\n"},
+		{2, "queue ls --port 127.0.0.1:7711", "dqd: --port ADDR: write a number from 1 to 65535, such as --port 7711\n"},
+		{2, "top --host localhost:7711", "dqd: --host localhost:7711: there is a port in it: write --host localhost --port 7711\n"},
+		{2, "job show orders o-1 --host [::1]:7711", "dqd: --host [::1]:7711: there is a port in it: write --host ::1 --port 7711\n"},
+		{2, "backup --host redis://localhost new", "dqd: --host redis://localhost: write a name or an IP address, such as --host 127.0.0.1; the port has a flag of its own, --port 7711\n"},
+		{2, "top --host [::1]", "dqd: --host [::1]: write a name or an IP address, such as --host 127.0.0.1; the port has a flag of its own, --port 7711\n"},
+		{2, "top --host=", "dqd: --host \"\": write a name or an IP address, such as --host 127.0.0.1; the port has a flag of its own, --port 7711\n"},
+		{2, "--port 7711 top", "dqd: the sub-command stands before its flags: write dqd top --port (see dqd help)\n"},
 		{2, "top --password secret", "dqd: --password would show the password to everybody on this machine: give it in the environment as DQD_REQUIREPASS, or name its file by --password-file\n"},
 		{0, "top", `dqd VERSION at ADDR up SPAN clients 2, waiting pops 0 clock ok
 jobs ready 1 late SPAN leased 1 delayed 3 dead 1 payloads 20 B

@@ -69,6 +69,24 @@ func TestServiceManager(t *testing.T) {
 	}
 }
 
+// Who opens an address to other machines and sets no password is told at the start, in a
+// line of the log and one on the console, that these are refused, and what to do.
+func TestOpenWithoutAPassword(t *testing.T) {
+	const warning = "there is no password: protected mode refuses every client that is not on this machine; set DQD_REQUIREPASS, or --protected-mode no where the network is trusted"
+	for _, bind := range []string{"*", "0.0.0.0", "127.0.0.1"} {
+		text := dqdtest.Start(t, dqdtest.Options{Args: []string{"--bind", bind}}).Log()
+		want := 1
+		if bind == "127.0.0.1" {
+			want = 0
+		}
+		for _, line := range []string{`level=WARN msg="` + warning + `"`, "\nwarning: " + warning + "\n"} {
+			if strings.Count(text, line) != want {
+				t.Errorf("--bind %s: %q is not there %d times:\n%s", bind, line, want, text)
+			}
+		}
+	}
+}
+
 // nobody is a user who owns nothing.
 const nobody = 65534
 

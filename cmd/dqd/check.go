@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"dqd/cmd/dqd/client"
 	"dqd/persist"
 	"dqd/raftfsm"
 )
@@ -14,6 +15,9 @@ import (
 // check is the sub-command: it verifies the folder of a server that is not
 // running, or a backup, and prints one line per problem.
 func check(args []string, stdout, stderr io.Writer) int {
+	if len(args) == 1 && args[0] == client.Standard {
+		return checkBackup(args[0], stdout, stderr)
+	}
 	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
 		return usageError(stderr, errors.New("write dqd check DIR, the folder of the data, or dqd check FILE, a backup"))
 	}

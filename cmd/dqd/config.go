@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -99,15 +98,11 @@ func (c *config) readPassword() error {
 	if other, ok := c.given["requirepass"]; ok {
 		return fmt.Errorf("%s: there is a requirepass already (%s): leave one of them out", file.as, other.from)
 	}
-	text, err := readBounded(c.PasswordFile, 4<<10)
+	password, err := client.ReadPassword(c.PasswordFile)
+	if err == nil {
+		err = server.FindSetting("requirepass").Set(&c.Options, password)
+	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", file.as, err)
-	}
-	password := strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	if password == "" || strings.ContainsAny(password, "\r\n") {
-		return fmt.Errorf("%s: write the password into the only line of the file", file.as)
-	}
-	if err := server.FindSetting("requirepass").Set(&c.Options, password); err != nil {
 		return fmt.Errorf("%s: %w", file.as, err)
 	}
 	return nil
@@ -193,29 +188,18 @@ func readEnvironment(environment []string) (map[string]given, error) {
 // whose name is dqd, or begins with it, such as DQD_PORT=tcp://10.0.0.1:7711.
 var kubernetes = regexp.MustCompile(`^DQD_(.+_)?(SERVICE_(HOST|PORT(_.+)?)|PORT_\d+_(TCP|UDP|SCTP)(_.+)?)=|^DQD_(.+_)?PORT=\w+://`)
 
-// readBounded reads a file of at most so many bytes.
-func readBounded(path string, most int64) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
+// open says what it means that other machines reach these addresses and there is no
+// password: all of them are served, or none is. Empty = nobody else does, or there is one.
+func (c *config) open() string {
+	local := func(a string) bool {
+		ip := net.ParseIP(a)
+		return a == "localhost" || ip != nil && ip.IsLoopback()
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("%s is larger than %d bytes", path, most)
+	switch {
+	case c.Password != "" || !slices.ContainsFunc(c.Bind, func(a string) bool { return !local(a) }):
+		return ""
+	case c.Unprotected:
+		return "protected mode is off and there is no password: whoever reaches these addresses reads and changes all jobs; set DQD_REQUIREPASS"
 	}
-	return string(b), err
-}
-
-// exposed reports whether other machines are served without a password.
-func (c *config) exposed() bool {
-	if !c.Unprotected || c.Password != "" {
-		return false
-	}
-	for _, a := range c.Bind {
-		if ip := net.ParseIP(a); a != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return true
-		}
-	}
-	return false
+	return "there is no password: protected mode refuses every client that is not on this machine; set DQD_REQUIREPASS, or --protected-mode no where the network is trusted"
 }

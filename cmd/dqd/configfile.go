@@ -48,7 +48,7 @@ func (r *fileReader) read(path, at string) error {
 	case r.files > maxFiles:
 		return wrong("this is file %d: use at most %d", r.files, maxFiles)
 	}
-	text, err := readBounded(path, maxFileBytes)
+	text, err := client.ReadBounded(path, maxFileBytes)
 	if err != nil {
 		return wrong("%w", err)
 	}

@@ -93,6 +93,7 @@ func TestWrongConfiguration(t *testing.T) {
 		{args: "--clock-trust 1y", want: "--clock-trust 1y: write a duration from 0 (none) to 100 years with its unit, such as 24h or 90s, or a number of milliseconds"},
 		{args: "--port 65536", want: "--port 65536: write a number from 0 to 65535"},
 		{args: "--bind example.org", want: `--bind example.org: "example.org" is no IP address`},
+		{args: "--bind 127.0.0.1:7711", want: `--bind 127.0.0.1:7711: "127.0.0.1:7711" has a port in it, which is a setting of its own: port`},
 		{args: "--maxmemory 1mb", want: "--maxmemory 1mb: write a size from 128mb on, such as 2gb, or a share from 1% to 100%"},
 		{args: "--maxmemory 128mb --maxmemory-clients 129mb", want: "--maxmemory-clients 129mb: write a size such as 256mb, from 1mb to maxmemory"},
 		{args: "--protected-mode maybe", want: "--protected-mode maybe: write yes or no"},
@@ -246,22 +247,38 @@ func TestPasswordFile(t *testing.T) {
 	}
 }
 
-// The warning at the start is for those who serve strangers, and nobody else.
-func TestExposed(t *testing.T) {
-	for _, test := range []struct {
-		bind, mode, password string
-		want                 bool
-	}{
-		{"*", "no", "", true},
-		{"127.0.0.1 192.0.2.1", "no", "", true},
-		{"0.0.0.0", "no", "", true},
-		{"127.0.0.1 ::1 localhost", "no", "", false},
-		{"*", "yes", "", false},
-		{"*", "no", "secret", false},
+// Both variables with a password at once are refused, as by the sub-commands that are clients.
+func TestTwoPasswords(t *testing.T) {
+	_, err := readConfig(nil, []string{"DQD_REQUIREPASS=canary", "DQD_REQUIREPASS_FILE=/dev/null"})
+	if want := "DQD_REQUIREPASS_FILE=/dev/null: there is a requirepass already (DQD_REQUIREPASS): leave one of them out"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// The warning at the start is for those whom other machines reach, and nobody else: that
+// all are served, or that none is. It is in the log, and on the console.
+func TestOpen(t *testing.T) {
+	const all, none = "protected mode is off and there is no password", "there is no password: protected mode refuses every client that is not on this machine"
+	for _, test := range []struct{ bind, mode, password, want string }{
+		{"*", "no", "", all},
+		{"127.0.0.1 192.0.2.1", "no", "", all},
+		{"0.0.0.0", "no", "", all},
+		{"127.0.0.1 ::1 localhost", "no", "", ""},
+		{"127.0.0.1", "yes", "", ""},
+		{"*", "yes", "", none},
+		{"0.0.0.0", "yes", "", none},
+		{"::", "yes", "", none},
+		{"127.0.0.1 192.0.2.1", "yes", "", none},
+		{"*", "no", "secret", ""},
+		{"*", "yes", "secret", ""},
 	} {
 		c, err := readConfig([]string{"--bind", test.bind, "--protected-mode", test.mode}, []string{"DQD_REQUIREPASS=" + test.password})
-		if err != nil || c.exposed() != test.want {
-			t.Errorf("%+v: %v", test, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := c.open()
+		if (got == "") != (test.want == "") || !strings.HasPrefix(got, test.want) || got != "" && !strings.Contains(got, "set DQD_REQUIREPASS") {
+			t.Errorf("%+v: %q", test, got)
 		}
 	}
 }
@@ -307,6 +324,12 @@ func TestSubCommands(t *testing.T) {
 		{"serve --prot 1", 2, "", "did you mean"},
 		{"--prot 1", 2, "", "dqd: unknown flag --prot, did you mean --port? (see dqd help)\n"},
 		{"help sevre", 2, "", `unknown sub-command "sevre", did you mean "serve"?`},
+		{"--port 1 top", 2, "", "dqd: the sub-command stands before its flags: write dqd top --port (see dqd help)\n"},
+		{"--host=x queue ls", 2, "", "the sub-command stands before its flags: write dqd queue --host "},
+		{"--once top", 2, "", "write dqd top --once "},
+		{"--dir data --port 1 version", 2, "", "write dqd version --dir "},
+		{"--port top", 2, "", "--port top: write a number"},
+		{"--port 1 tpo", 2, "", `unexpected argument "tpo": settings are written --name value`},
 		{"version now", 2, "", `unexpected argument "now": write dqd version`},
 		{"completion tcsh", 2, "", "write dqd completion bash, zsh or fish"},
 	} {

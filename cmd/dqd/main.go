@@ -23,11 +23,12 @@ const (
 	exitUsage = 2
 )
 
+// exitCodes are those of all sub-commands. README.md has the same table, which a test looks at.
 var exitCodes = []struct{ code, meaning string }{
 	{"0", "ended as asked"},
-	{"1", "could not start or serve, or damaged data"},
+	{"1", "could not start or serve, not end within 20 s, or not do what a sub-command is for; also data that is refused (missing, old, not belonging together), or that `dqd check` finds damaged"},
 	{"2", "wrong usage or configuration"},
-	{"70", "fatal storage error: the data needs attention, dqd check says more"},
+	{"70", "fatal storage error: a write or an fsync failed, or a damaged file was found; `dqd check` says more"},
 }
 
 // version is set by the release build: -ldflags "-X main.version=…".
@@ -55,9 +56,9 @@ func init() {
 	subcommands = []subcommand{
 		{"serve", settingArgs, "run the server (also: dqd alone)\nIt serves until SIGTERM, SIGINT or the command SHUTDOWN; a second signal ends it at once.", serve, nil},
 		{"config", settingArgs, "print every setting and where it comes from, and exit\nThe settings are read as by dqd serve, and what is printed can be a configuration file. No secret is in it.", showConfig, nil},
-		{"check", "DIR | FILE", "verify the data of a server that is not running, or a backup\nDIR is its setting dir, FILE what dqd backup wrote. Nothing is changed; each problem is a line with what to do.", check, nil},
-		{"backup", "FILE", "back up a running server into a new file\nIt is verified while it is written, and there under its name only when it is whole.", client.Backup, client.Flags()},
-		{"restore", "FILE DIR", "make the folder of a server out of a backup\nDIR is a new folder, or an empty one. Serve it with dqd serve --dir DIR.", restore, nil},
+		{"check", "DIR | FILE", "verify the data of a server that is not running, or a backup\nDIR is its setting dir, FILE what dqd backup wrote, - is standard input. Nothing is changed; each problem is a line with what to do.", check, nil},
+		{"backup", "FILE", "back up a running server into a new file\nIt is verified while it is written, and there under its name only when it is whole.\nFILE - is standard output, such as: dqd backup - | ssh host 'cat > dqd.backup'", client.Backup, client.Flags()},
+		{"restore", "FILE DIR", "make the folder of a server out of a backup\nFILE - is standard input. DIR is a new folder, or an empty one. Serve it with dqd serve --dir DIR.", restore, nil},
 		{"top", "", "show what is ready, late, leased, dead, now\nOn a terminal it goes on, every 2 seconds, until q or Ctrl-C. NO_COLOR in the environment takes its colours.", client.Top, client.TopFlags()},
 		{"queue", "ls [PATTERN] | show QUEUE", "list queues, or show one\nPATTERN is as of DQQUEUES, such as 'mail*'.", client.Queue, client.Flags()},
 		{"job", "show QUEUE ID", "show a job, live or dead, with its payload", client.Job, client.Flags()},
@@ -128,6 +129,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 			name, args = "help", nil
 		case !strings.HasPrefix(first, "-"):
 			name, args = first, args[1:]
+		default:
+			if late := behindFlags(args); late != "" {
+				flag, _, _ := strings.Cut(first, "=")
+				return usageError(stderr, fmt.Errorf("the sub-command stands before its flags: write dqd %s %s", late, flag))
+			}
 		}
 	}
 	c := findSubcommand(name)
@@ -141,6 +147,36 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return usageError(stderr, fmt.Errorf("unexpected argument %q: write %s", args[0], c.synopsis()))
 	}
 	return c.run(args, stdout, stderr)
+}
+
+// behindFlags returns the sub-command that stands behind flags; empty = there is none, but
+// perhaps a value that reads like one.
+func behindFlags(args []string) string {
+	for i := 0; i < len(args); i++ {
+		name, isFlag := strings.CutPrefix(args[i], "-")
+		switch {
+		case !isFlag && findSubcommand(args[i]) != nil:
+			return args[i]
+		case !isFlag:
+			return ""
+		case !strings.Contains(name, "=") && takesValue(strings.TrimPrefix(name, "-")):
+			i++
+		}
+	}
+	return ""
+}
+
+// takesValue reports whether what follows a flag is its value: only the flags of
+// sub-commands have none, and not all of those.
+func takesValue(name string) bool {
+	for _, c := range subcommands {
+		for _, o := range c.options() {
+			if o.name == name {
+				return o.value != ""
+			}
+		}
+	}
+	return true
 }
 
 func unknownSubcommand(name string) error {
@@ -193,7 +229,7 @@ func help(args []string, w, stderr io.Writer) int {
 	printSettings(w)
 	fmt.Fprint(w, "\nExit codes\n\n")
 	for _, e := range exitCodes {
-		fmt.Fprintf(w, "  %-3s %s\n", e.code, e.meaning)
+		fmt.Fprintf(w, "  %-3s %s\n", e.code, strings.Join(wrap(plain(e.meaning), 94), "\n      "))
 	}
 	return exitOK
 }

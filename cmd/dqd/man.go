@@ -8,9 +8,13 @@ import (
 	"dqd/server"
 )
 
+// manDate is the day of the man page: that of the latest release in CHANGELOG.md, so that
+// builds do not differ. Before the first one it is the day when this page was made.
+const manDate = "2026-11-30"
+
 // manPage is the sub-command man: it prints dqd.1 for man.
 func manPage(_ []string, w, _ io.Writer) int {
-	fmt.Fprintf(w, ".\\\" Printed by dqd man.\n.TH DQD 1 \"\" \"dqd %s\" \"User commands\"\n.nh\n.ad l\n", roff(buildVersion()))
+	fmt.Fprintf(w, ".\\\" Printed by dqd man.\n.TH DQD 1 \"%s\" \"dqd %s\" \"User commands\"\n.nh\n.ad l\n", manDate, roff(buildVersion()))
 	fmt.Fprint(w, ".SH NAME\ndqd \\- a delay queue that speaks the Redis protocol\n.SH SYNOPSIS\n")
 	for i, c := range subcommands {
 		if i > 0 {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/term"
+
 	"dqd/cmd/dqd/client"
 	"dqd/persist"
 	"dqd/raftfsm"
@@ -19,7 +21,7 @@ import (
 
 // restore is the sub-command: it makes the folder of a server out of a backup.
 func restore(args []string, stdout, stderr io.Writer) int {
-	if len(args) != 2 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[1], "-") {
+	if len(args) != 2 || strings.HasPrefix(args[0], "-") && args[0] != client.Standard || strings.HasPrefix(args[1], "-") {
 		return usageError(stderr, errors.New("write dqd restore FILE DIR: the file of the backup, and a new or empty folder"))
 	}
 	path, dir := args[0], args[1]
@@ -27,7 +29,7 @@ func restore(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "dqd: nothing was restored: %v\n", err)
 		return exitFail
 	}
-	f, err := os.Open(path)
+	f, path, err := openBackup(path)
 	if err != nil {
 		return failed(err)
 	}
@@ -52,9 +54,21 @@ func restore(args []string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
+// openBackup opens the file of a backup, or standard input, and returns what it is called.
+func openBackup(path string) (*os.File, string, error) {
+	if path != client.Standard {
+		f, err := os.Open(path)
+		return f, path, err
+	}
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		return nil, "", errors.New("standard input is a terminal: send a backup into it, or name a file")
+	}
+	return os.Stdin, "standard input", nil
+}
+
 // checkBackup is dqd check of a backup: it reads all of it.
 func checkBackup(path string, stdout, stderr io.Writer) int {
-	f, err := os.Open(path)
+	f, path, err := openBackup(path)
 	if err != nil {
 		fmt.Fprintf(stderr, "dqd: %v\n", err)
 		return exitFail

@@ -82,8 +82,8 @@ func serve(args []string, stdout, stderr io.Writer) int {
 			c.MaxClients = c.MostClients
 		}
 	}
-	if c.exposed() {
-		log.Warn("protected mode is off and there is no password: whoever reaches these addresses reads and changes all jobs; set DQD_REQUIREPASS", "bind", c.Bind)
+	if warning := c.open(); warning != "" {
+		log.Warn(warning, "bind", c.Bind)
 	}
 	manager, err := newNotifier(os.Getenv, os.Getpid(), log)
 	if err != nil {
@@ -146,6 +146,9 @@ func (n *node) announce(w io.Writer) {
 	fmt.Fprintf(w, "dqd %s serves clients on %s, data in %s\n", buildVersion(), address, dir)
 	if n.web != nil {
 		fmt.Fprintf(w, "metrics and probes on %s (/metrics /livez /readyz)\n", web)
+	}
+	if warning := n.config.open(); warning != "" {
+		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 	cli := "redis-cli -p " + port
 	if host != "127.0.0.1" {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dqd/server"
 )
@@ -286,6 +287,56 @@ func TestManPage(t *testing.T) {
 		var got strings.Builder
 		if paragraph(&got, text); got.String() != want+"\n" {
 			t.Errorf("%s: %s, want %s", text, got.String(), want)
+		}
+	}
+}
+
+// The man page is of the day of the latest release.
+func TestManDate(t *testing.T) {
+	if _, err := time.Parse(time.DateOnly, manDate); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := regexp.MustCompile(`(?m)^## \[\d.*\] - (\d{4}-\d\d-\d\d)$`).FindSubmatch(text); m != nil && string(m[1]) != manDate {
+		t.Errorf("the latest release is of %s, and manDate is %s", m[1], manDate)
+	}
+}
+
+// Help, man page and README say the same of the exit codes, and docs/operations.md has the
+// same ones.
+func TestExitCodes(t *testing.T) {
+	page, shown := printed(t, "man"), strings.Join(strings.Fields(printed(t, "help")), " ")
+	table := func(path, head string) []string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rows, _ := strings.Cut(string(text), "\n"+head+"\n")
+		_, rows, _ = strings.Cut(rows, "\n") // the line below the head
+		rows, _, _ = strings.Cut(rows, "\n\n")
+		return strings.Split(strings.TrimSuffix(rows, "\n"), "\n")
+	}
+	readme, operations := table("../../README.md", "| exit code | |"), table("../../docs/operations.md", "| exit code | | start it again? |")
+	if len(readme) != len(exitCodes) || len(operations) != len(exitCodes) {
+		t.Fatalf("%q\n%q", readme, operations)
+	}
+	for i, e := range exitCodes {
+		if want := "| " + e.code + " | " + e.meaning + " |"; readme[i] != want {
+			t.Errorf("README.md has %s, want %s", readme[i], want)
+		}
+		if !strings.HasPrefix(operations[i], "| "+e.code+" | ") {
+			t.Errorf("docs/operations.md has %s for %s", operations[i], e.code)
+		}
+		if !strings.Contains(shown, " "+e.code+" "+plain(e.meaning)) {
+			t.Errorf("help lacks %s", e.code)
+		}
+		var entryText strings.Builder
+		entry(&entryText, e.code, "", e.meaning+".")
+		if !strings.Contains(page, entryText.String()) {
+			t.Errorf("the man page lacks %s", e.code)
 		}
 	}
 }

@@ -31,13 +31,23 @@ func Backup(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	begun := time.Now()
-	sum, err := backup(ctx, &s, rest[0], stderr)
+	path, said := rest[0], stdout
+	var sum archive.Summary
+	if path == Standard {
+		path, said = "standard output", stderr
+		sum, err = stream(ctx, &s, stdout, stderr)
+	} else {
+		sum, err = backup(ctx, &s, path, stderr)
+	}
 	if err != nil {
 		return exit(fmt.Errorf("no backup was made: %w", err), stderr)
 	}
-	fmt.Fprintf(stdout, "%s: %s, %s in %s\n", rest[0], Describe(&sum), size(sum.Bytes), time.Since(begun).Round(time.Millisecond))
+	fmt.Fprintf(said, "%s: %s, %s in %s\n", path, Describe(&sum), size(sum.Bytes), time.Since(begun).Round(time.Millisecond))
 	return exitOK
 }
+
+// Standard is the name of standard input and output where a backup's file is asked for.
+const Standard = "-"
 
 // Describe says what a backup holds.
 func Describe(s *archive.Summary) string {
@@ -48,15 +58,11 @@ func backup(ctx context.Context, s *server, path string, stderr io.Writer) (sum 
 	if _, err := os.Lstat(path); err == nil {
 		return sum, fmt.Errorf("%s is there already: choose a new name, nothing is overwritten", path)
 	}
-	c, err := s.connect(ctx)
-	if err != nil {
+	c, down, err := s.download(ctx)
+	if err != nil { // no file is touched before
 		return sum, err
 	}
 	defer c.close()
-	down := &download{ctx: ctx, c: c}
-	if err := down.next(); err != nil { // refused, perhaps: no file is touched before
-		return sum, err
-	}
 	part := path + partSuffix
 	f, err := createPart(part)
 	if err != nil {
@@ -68,9 +74,7 @@ func backup(ctx context.Context, s *server, path string, stderr io.Writer) (sum 
 			os.Remove(part)
 		}
 	}()
-	show := newProgress(stderr)
-	sum, err = archive.Verify(io.TeeReader(down, io.MultiWriter(f, show)))
-	show.end()
+	sum, err = take(down, f, stderr)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -92,6 +96,35 @@ func backup(ctx context.Context, s *server, path string, stderr io.Writer) (sum 
 		return sum, err
 	}
 	return sum, syncFolder(filepath.Dir(path))
+}
+
+// stream writes a backup to standard output, which gets nothing else: if it is cut short,
+// whoever restores or checks it sees that its end is missing.
+func stream(ctx context.Context, s *server, stdout, stderr io.Writer) (sum archive.Summary, err error) {
+	if _, _, ok := terminal(stdout); ok {
+		return sum, errors.New("standard output is a terminal: send it into a file or a pipe, or name a file")
+	}
+	c, down, err := s.download(ctx)
+	if err != nil {
+		return sum, err
+	}
+	defer c.close()
+	if sum, err = take(down, stdout, stderr); err != nil {
+		return sum, fmt.Errorf("%w; what was written is of no use", err)
+	}
+	if f, ok := stdout.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return sum, f.Sync()
+		}
+	}
+	return sum, nil
+}
+
+// take verifies a backup while it writes it.
+func take(down *download, w, stderr io.Writer) (archive.Summary, error) {
+	show := newProgress(stderr)
+	defer show.end()
+	return archive.Verify(io.TeeReader(down, io.MultiWriter(w, show)))
 }
 
 // createPart makes the file of a backup that begins, and locks it. It takes the place of
@@ -165,6 +198,20 @@ type download struct {
 	cursor uint64
 	begun  bool
 	part   string // what of it was not read yet
+}
+
+// download begins a backup; the server may refuse it.
+func (s *server) download(ctx context.Context) (*conn, *download, error) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	down := &download{ctx: ctx, c: c}
+	if err := down.next(); err != nil {
+		c.close()
+		return nil, nil, err
+	}
+	return c, down, nil
 }
 
 func (d *download) Read(p []byte) (int, error) {

@@ -96,6 +96,79 @@ func fake(t *testing.T, answer func(command string) string) (flags []string) {
 	return []string{"--port", port}
 }
 
+// A server that refuses a client says why and closes, without a look at what the client
+// sends: before it sends, or after. The client says it too.
+func TestRefusedConnection(t *testing.T) {
+	const text = "DENIED dqd is running in protected mode"
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	asked := make(chan bool, 1) // wait for the client's first word?
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if <-asked {
+				nc.Read(make([]byte, 1))
+			}
+			io.WriteString(nc, "-"+text+"\r\n")
+			nc.Close()
+		}
+	}()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	flags := []string{"--port", port}
+	for name, run := range map[string]func() (int, string){
+		"backup": func() (int, string) {
+			var errs strings.Builder
+			return Backup(append(flags, filepath.Join(t.TempDir(), "new")), io.Discard, &errs), errs.String()
+		},
+		"top": func() (int, string) {
+			var errs strings.Builder
+			return Top(append(flags, "--once"), io.Discard, &errs), errs.String()
+		},
+		"queue": func() (int, string) {
+			var errs strings.Builder
+			return Queue(append([]string{"ls"}, flags...), io.Discard, &errs), errs.String()
+		},
+		"job": func() (int, string) {
+			var errs strings.Builder
+			return Job(append([]string{"show", "q", "j"}, flags...), io.Discard, &errs), errs.String()
+		},
+	} {
+		for round := range 20 {
+			asked <- round%2 == 0
+			if code, errs := run(); code != exitFail || !strings.HasSuffix(errs, "the server at 127.0.0.1:"+port+" refuses the connection: "+text+"\n") {
+				t.Fatalf("%s, round %d: %d %s", name, round, code, errs)
+			}
+		}
+	}
+}
+
+// What a socket says that takes no more is heard.
+func TestRefusedWrite(t *testing.T) {
+	for said, want := range map[string]string{"-ERR max number of clients reached\r\n": "ERR max number of clients reached", "+OK\r\n": "", "": ""} {
+		var last lastError
+		s := socket{deaf{said: strings.NewReader(said)}, &last}
+		if _, err := s.Write([]byte("PING\r\n")); err != io.ErrClosedPipe || last.text() != want {
+			t.Errorf("%q: %v, %q", said, err, last.text())
+		}
+	}
+}
+
+// deaf is a connection that takes nothing.
+type deaf struct {
+	net.Conn
+	said io.Reader
+}
+
+func (d deaf) Read(b []byte) (int, error)    { return d.said.Read(b) }
+func (deaf) Write([]byte) (int, error)       { return 0, io.ErrClosedPipe }
+func (deaf) SetReadDeadline(time.Time) error { return nil }
+
 // A backup that the server refuses touches no file.
 func TestRefusedBackup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new")

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,6 +33,8 @@ const (
 	envPort         = "DQD_PORT"
 )
 
+const dialTime = 5 * time.Second
+
 // server says where the server is, and how to get in.
 type server struct {
 	host, passwordFile string
@@ -47,7 +52,11 @@ func Flags() *flag.FlagSet { return new(server).flags() }
 func (s *server) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.StringVar(&s.host, "host", "127.0.0.1", "`ADDRESS` of the server, else 127.0.0.1")
+	s.host = "127.0.0.1"
+	f.Func("host", "`ADDRESS` of the server, else 127.0.0.1", func(text string) error {
+		s.host = text
+		return checkHost(text)
+	})
 	f.Func("port", "port `N` of the server, else "+envPort+" in the environment, else 7711", func(text string) (err error) {
 		s.port, err = portOf(text)
 		return err
@@ -75,7 +84,11 @@ func parse(f *flag.FlagSet, args []string, how string, n, optional int) (rest []
 				}
 				text = "unknown flag --" + name + similar
 			}
-			return nil, bad(strings.NewReplacer("flag needs an argument: -", "a value is missing behind --", "for flag -", "for --").Replace(text))
+			if m := invalidValue.FindStringSubmatch(text); m != nil {
+				value, _ := strconv.Unquote(m[1])
+				return nil, usage{fmt.Errorf("--%s %s: %s", m[2], shown(value, false), m[3])}
+			}
+			return nil, bad(strings.Replace(text, "flag needs an argument: -", "a value is missing behind --", 1))
 		}
 		if args = f.Args(); len(args) > 0 {
 			rest, args = append(rest, args[0]), args[1:]
@@ -88,6 +101,25 @@ func parse(f *flag.FlagSet, args []string, how string, n, optional int) (rest []
 		return nil, bad("an argument is missing")
 	}
 	return rest, nil
+}
+
+// invalidValue is what the package flag makes of an error in a value.
+var invalidValue = regexp.MustCompile(`(?s)^invalid value (".*") for flag -([a-z-]+): (.*)$`)
+
+// word takes the word that a sub-command begins with out of its arguments; flags, each with
+// a value, may stand before it. Empty = there is none.
+func word(args []string) (word string, rest []string) {
+	i := 0
+	for i < len(args) && strings.HasPrefix(args[i], "-") {
+		if !strings.Contains(args[i], "=") {
+			i++
+		}
+		i++
+	}
+	if i >= len(args) {
+		return "", args
+	}
+	return args[i], slices.Concat(args[:i], args[i+1:])
 }
 
 func (s *server) addr() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
@@ -110,38 +142,29 @@ func (s *server) findPort() error {
 	return nil
 }
 
+// checkHost wants a name or an address, and nothing else.
+func checkHost(text string) error {
+	if _, err := netip.ParseAddr(text); err == nil {
+		return nil
+	}
+	if host, port, err := net.SplitHostPort(text); err == nil && host != "" {
+		if _, err := portOf(port); err == nil {
+			return fmt.Errorf("there is a port in it: write --host %s --port %s", host, port)
+		}
+	}
+	if text == "" || strings.ContainsAny(text, ":/[]@ ") {
+		return errors.New("write a name or an IP address, such as --host 127.0.0.1; the port has a flag of its own, --port 7711")
+	}
+	return nil
+}
+
 // portOf reads the number of a port that a server can be at.
 func portOf(text string) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n == 0 {
-		return 0, errors.New("write a number from 1 to 65535")
+		return 0, errors.New("write a number from 1 to 65535, such as --port 7711")
 	}
 	return int(n), nil
-}
-
-// password reads the password, "" if there is none.
-func (s *server) password() (string, error) {
-	from, path := "--password-file", s.passwordFile
-	if path == "" {
-		if password := s.getenv(envPassword); password != "" {
-			s.passwordFrom = envPassword + " in the environment"
-			return password, nil
-		}
-		from, path = envPasswordFile, s.getenv(envPasswordFile)
-	}
-	if path == "" {
-		return "", nil
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", from, err)
-	}
-	password := strings.TrimRight(string(b), "\r\n")
-	if password == "" || strings.ContainsAny(password, "\r\n") {
-		return "", fmt.Errorf("%s: write the password into the only line of %s", from, path)
-	}
-	s.passwordFrom = "the file " + path
-	return password, nil
 }
 
 // connect makes one connection to the server, which is there and lets us in. Nothing is
@@ -155,12 +178,13 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	redis.SetLogger(silent{}) // its errors are reported once, by us
-	rdb := redis.NewClient(&redis.Options{
+	c := &conn{server: s}
+	c.rdb = redis.NewClient(&redis.Options{
 		Addr: s.addr(), Password: password, Protocol: 2, ClientName: "dqd-cli", MaxRetries: -1,
-		DialTimeout: 5 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
-		DialerRetries: 1, DisableIdentity: true,
+		DialTimeout: dialTime, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
+		DialerRetries: 1, DisableIdentity: true, Dialer: c.dial,
 	})
-	c := &conn{server: s, rdb: rdb, conn: rdb.Conn()}
+	c.conn = c.rdb.Conn()
 	if _, err := c.do(ctx, "PING"); err != nil {
 		c.close()
 		return nil, err
@@ -176,6 +200,15 @@ type conn struct {
 	server *server
 	rdb    *redis.Client
 	conn   *redis.Conn
+	last   lastError
+}
+
+func (c *conn) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	nc, err := (&net.Dialer{Timeout: dialTime}).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &socket{nc, &c.last}, nil
 }
 
 func (c *conn) close() {
@@ -239,6 +272,9 @@ func (c *conn) explain(ctx context.Context, err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("nobody listens at %s: start the server, or say where it is by --host and --port", c.server.addr())
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		if text := c.last.text(); text != "" {
+			return fmt.Errorf("the server at %s refuses the connection: %s", c.server.addr(), text)
+		}
 		return fmt.Errorf("the server at %s has closed the connection", c.server.addr())
 	}
 	return fmt.Errorf("the server at %s: %w", c.server.addr(), err)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,14 +74,50 @@ func cut(s string, most int) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
+// item is a part of a line.
+type item struct {
+	text string
+	rank int // the higher, the sooner it is left out
+}
+
+// fit writes items three blanks apart. Those that matter least are left out where the line
+// would be longer than width characters, so that no number is cut; 0 = as long as it is.
+func fit(width int, items ...item) string {
+	for {
+		var line strings.Builder
+		last := 0 // the one to leave out
+		for i, it := range items {
+			if i > 0 {
+				line.WriteString("   ")
+			}
+			line.WriteString(it.text)
+			if it.rank > items[last].rank {
+				last = i
+			}
+		}
+		if width == 0 || utf8.RuneCountInString(line.String()) <= width {
+			return line.String()
+		}
+		if len(items) == 1 {
+			return cut(line.String(), width)
+		}
+		items = slices.Delete(slices.Clone(items), last, last+1)
+	}
+}
+
 // column is one of a table.
 type column struct {
 	head string
 	left bool // aligned to the left
+	rank int  // the higher, the sooner it is left out; 0 = never
 }
 
-// table aligns rows under their heads, two blanks between columns. No line is longer
-// than width characters; 0 = as long as it is.
+// leastName is how far the first column of a table is cut before another one is left out.
+const leastName = 16
+
+// table aligns rows under their heads, two blanks between columns. No line is longer than
+// width characters: the first column, which is a name, is cut, then those that matter least
+// are left out; 0 = as long as it is.
 func table(columns []column, rows [][]string, width int) []string {
 	widths := make([]int, len(columns))
 	for i, c := range columns {
@@ -89,17 +126,42 @@ func table(columns []column, rows [][]string, width int) []string {
 			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
 		}
 	}
+	kept := make([]int, len(columns))
+	for i := range kept {
+		kept[i] = i
+	}
+	for width > 0 {
+		over, last := -width-2, 0
+		for at, i := range kept {
+			over += widths[i] + 2
+			if columns[i].rank > columns[kept[last]].rank {
+				last = at
+			}
+		}
+		if over <= 0 {
+			break
+		}
+		if final := last == 0; final || widths[0]-over >= leastName {
+			widths[0] = max(widths[0]-over, 1)
+			break
+		}
+		kept = slices.Delete(kept, last, last+1)
+	}
 	line := func(cells func(i int) string) string {
 		var b strings.Builder
-		for i, c := range columns {
-			if i > 0 {
+		for at, i := range kept {
+			if at > 0 {
 				b.WriteString("  ")
 			}
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cells(i)))
-			if c.left {
-				b.WriteString(cells(i) + pad)
+			cell := cells(i)
+			if at == 0 {
+				cell = cut(cell, widths[i])
+			}
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if columns[i].left {
+				b.WriteString(cell + pad)
 			} else {
-				b.WriteString(pad + cells(i))
+				b.WriteString(pad + cell)
 			}
 		}
 		text := strings.TrimRight(b.String(), " ")

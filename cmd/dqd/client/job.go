@@ -10,10 +10,11 @@ import (
 // Job is the sub-command: job show shows a job.
 func Job(args []string, stdout, stderr io.Writer) int {
 	var s server
-	if len(args) == 0 || args[0] != "show" {
-		return exit(wrongWord(args, "write dqd job show QUEUE ID", "show"), stderr)
+	sub, args := word(args)
+	if sub != "show" {
+		return exit(wrongWord(sub, "write dqd job show QUEUE ID", "show"), stderr)
 	}
-	rest, err := parse(s.flags(), args[1:], "job show QUEUE ID", 2, 0)
+	rest, err := parse(s.flags(), args, "job show QUEUE ID", 2, 0)
 	if err != nil {
 		return exit(err, stderr)
 	}

@@ -14,10 +14,7 @@ import (
 // Queue is the sub-command: queue ls lists queues, queue show shows one.
 func Queue(args []string, stdout, stderr io.Writer) int {
 	var s server
-	sub, given := "", args
-	if len(args) > 0 {
-		sub, args = args[0], args[1:]
-	}
+	sub, args := word(args)
 	var run func(ctx context.Context, c *conn, arg string) (string, error)
 	var rest []string
 	var err error
@@ -29,7 +26,7 @@ func Queue(args []string, stdout, stderr io.Writer) int {
 		run = showQueue
 		rest, err = parse(s.flags(), args, "queue show QUEUE", 1, 0)
 	default:
-		err = wrongWord(given, "write dqd queue ls [PATTERN], or dqd queue show QUEUE", "ls", "show")
+		err = wrongWord(sub, "write dqd queue ls [PATTERN], or dqd queue show QUEUE", "ls", "show")
 	}
 	if err != nil {
 		return exit(err, stderr)
@@ -42,11 +39,11 @@ func Queue(args []string, stdout, stderr io.Writer) int {
 }
 
 // wrongWord says what is wrong with the word behind a sub-command, if there is one.
-func wrongWord(args []string, how string, words ...string) error {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+func wrongWord(word, how string, words ...string) error {
+	if word == "" {
 		return usage{errors.New(how)}
 	}
-	return usage{fmt.Errorf("unknown word %q%s: %s", args[0], DidYouMean(args[0], words, strconv.Quote), how)}
+	return usage{fmt.Errorf("unknown word %q%s: %s", word, DidYouMean(word, words, strconv.Quote), how)}
 }
 
 // print connects, and prints what text returns.
@@ -91,8 +88,8 @@ func queueTable(all []queue, now int64, width int) []string {
 		rows[i] = all[i].row(now)
 	}
 	return table([]column{
-		{"QUEUE", true}, {"READY", false}, {"LATE", false}, {"LEASED", false}, {"DELAYED", false}, {"NEXT", false},
-		{"DEAD", false}, {"WAITING", false}, {"PAUSED", true},
+		{"QUEUE", true, 0}, {"READY", false, 0}, {"LATE", false, 1}, {"LEASED", false, 2}, {"DELAYED", false, 4}, {"NEXT", false, 6},
+		{"DEAD", false, 3}, {"WAITING", false, 7}, {"PAUSED", true, 5},
 	}, rows, width)
 }
 
@@ -187,7 +184,7 @@ func firstJobs(ctx context.Context, c *conn, q *queue, now int64) ([]string, err
 		attempt, _ := job[2].(int64)
 		rows = append(rows, []string{idShown(id), moment(due, now), strconv.FormatInt(attempt, 10)})
 	}
-	return table([]column{{"FIRST JOBS", true}, {"DUE", true}, {"ATTEMPT", false}}, rows, 0), nil
+	return table([]column{{"FIRST JOBS", true, 0}, {"DUE", true, 0}, {"ATTEMPT", false, 0}}, rows, 0), nil
 }
 
 // firstLeased shows who has jobs.
@@ -228,7 +225,7 @@ func firstLeased(ctx context.Context, c *conn, q *queue, now int64) ([]string, e
 		}
 		rows = append(rows, []string{idShown(job.text("id")), job.text("token"), job.text("attempt"), worker, moment(job.num("until"), now)})
 	}
-	return table([]column{{"FIRST LEASED", true}, {"TOKEN", false}, {"ATTEMPT", false}, {"WORKER", true}, {"LEASE UNTIL", true}}, rows, 0), nil
+	return table([]column{{"FIRST LEASED", true, 0}, {"TOKEN", false, 0}, {"ATTEMPT", false, 0}, {"WORKER", true, 0}, {"LEASE UNTIL", true, 0}}, rows, 0), nil
 }
 
 // firstDead shows what died first, and of what.
@@ -258,7 +255,7 @@ func firstDead(ctx context.Context, c *conn, q *queue, now int64) ([]string, err
 		}
 		rows = append(rows, []string{idShown(job.text("id")), moment(job.num("died"), now), job.text("attempt"), job.text("cause"), reason})
 	}
-	return table([]column{{"FIRST DEAD", true}, {"DIED", true}, {"ATTEMPT", false}, {"CAUSE", true}, {"REASON", true}}, rows, 0), nil
+	return table([]column{{"FIRST DEAD", true, 0}, {"DIED", true, 0}, {"ATTEMPT", false, 0}, {"CAUSE", true, 0}, {"REASON", true, 0}}, rows, 0), nil
 }
 
 // idShown is an id, or what somebody is called, in a table.

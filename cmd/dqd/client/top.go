@@ -190,24 +190,27 @@ const alarm = "!"
 const headLines = 5
 
 // lines is the view as text of at most rows lines and columns characters; 0 = as many as
-// there are. before is an earlier view, for rates; nil = there is none.
+// there are. What matters least is left out where there is little room. before is an earlier view, for rates; nil = there is none.
 func (v *view) lines(before *view, rows, columns int) []string {
+	n := func(name string) int64 { return v.all.num(name) }
+	first := []item{
+		{fmt.Sprintf("dqd %s at %s", v.info.text("dqd_version"), v.addr), 2},
+		{"up " + span(v.info.num("uptime_in_seconds")*1000), 4},
+		{fmt.Sprintf("clients %s, waiting pops %d", v.info.text("connected_clients"), n("blocked")), 3},
+	}
 	state := "clock " + v.clock.text("state")
 	if v.clock.text("state") != "ok" {
 		state += alarm
 	}
+	first = append(first, item{state, 1})
 	for _, guard := range []string{"disk", "maxmemory"} {
 		if g := v.info.text(guard + "_guard"); g != "ok" && g != "" {
-			state += fmt.Sprintf("   adds refused: %s%s", guard, alarm)
+			first = append(first, item{"adds refused: " + guard + alarm, 0})
 		}
 	}
-	n := func(name string) int64 { return v.all.num(name) }
-	lines := []string{
-		fmt.Sprintf("dqd %s at %s   up %s   clients %s, waiting pops %d   %s", v.info.text("dqd_version"), v.addr,
-			span(v.info.num("uptime_in_seconds")*1000), v.info.text("connected_clients"), n("blocked"), state),
-		fmt.Sprintf("jobs    ready %d   late %s   leased %d   delayed %d   dead %d   payloads %s",
-			n("ready"), span(n("oldest-ready-ms")), n("leased"), n("delayed"), n("dead"), size(n("bytes"))),
-		fmt.Sprintf("lateness of deliveries   p50 %s   p99 %s   max %s", measured(n("late-p50-us")), measured(n("late-p99-us")), measured(n("late-max-us"))),
+	late := "-"
+	if n("ready") > 0 {
+		late = span(n("oldest-ready-ms"))
 	}
 	count := func(name string) string {
 		if before == nil {
@@ -216,15 +219,17 @@ func (v *view) lines(before *view, rows, columns int) []string {
 		rate := float64(n(name)-before.all.num(name)) / v.at.Sub(before.at).Seconds()
 		return fmt.Sprintf("%s %.0f/s", name, max(rate, 0))
 	}
-	var counts []string
-	for _, name := range []string{"added", "delivered", "acked", "nacked", "lease-timeouts", "cancelled", "expired"} {
-		counts = append(counts, count(name))
+	var counts []item
+	for rank, name := range []string{"added", "delivered", "acked", "nacked", "lease-timeouts", "cancelled", "expired"} {
+		counts = append(counts, item{count(name), rank})
 	}
-	lines = append(lines, strings.Join(counts, "   "), "")
-	for i := range lines {
-		if columns > 0 {
-			lines[i] = cut(lines[i], columns)
-		}
+	lines := []string{
+		fit(columns, first...),
+		fit(columns, item{fmt.Sprintf("jobs    ready %d", n("ready")), 0}, item{"late " + late, 1}, item{fmt.Sprintf("leased %d", n("leased")), 2},
+			item{fmt.Sprintf("delayed %d", n("delayed")), 4}, item{fmt.Sprintf("dead %d", n("dead")), 3}, item{"payloads " + size(n("bytes")), 5}),
+		fit(columns, item{"lateness of deliveries", 0}, item{"p50 " + measured(n("late-p50-us")), 2}, item{"p99 " + measured(n("late-p99-us")), 1}, item{"max " + measured(n("late-max-us")), 3}),
+		fit(columns, counts...),
+		"",
 	}
 	lines = append(lines, queueTable(v.queues, v.now, columns)...)
 	more := v.others

@@ -2,9 +2,12 @@ package client
 
 import (
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestSpan(t *testing.T) {
@@ -125,6 +128,71 @@ func TestView(t *testing.T) {
 	for _, l := range append(lines, later.lines(v, 7, 30)...) {
 		if n := len([]rune(l)); n > 30 {
 			t.Errorf("%d characters: %s", n, l)
+		}
+	}
+}
+
+// On a narrow terminal less is shown, but no number is cut, and what is wrong stays. Only a
+// queue's name is shortened.
+func TestNarrowView(t *testing.T) {
+	begin := time.Unix(1_800_000_000, 0)
+	before, v := sample(begin, 0), sample(begin.Add(time.Second), 12_345_678)
+	v.info["disk_guard"], v.clock["state"] = "refuses-adds", "held"
+	for i, name := range []string{"ready", "leased", "delayed", "dead", "delivered", "acked", "nacked", "lease-timeouts", "cancelled", "expired"} {
+		v.all[name] = int64(1_234_567_890 + i)
+	}
+	for i, name := range []string{"ready", "leased", "delayed", "dead", "blocked"} {
+		v.queues[0].fields[name] = int64(123_456_789 + i)
+	}
+	v.queues[0].name = strings.Repeat("name", 20)
+	cells := func(line string) []string { return regexp.MustCompile(` {2,}`).Split(line, -1) }
+	wide := v.lines(before, 0, 0)
+	for columns := 60; columns <= 300; columns++ {
+		lines := v.lines(before, 0, columns)
+		if len(lines) != len(wide) {
+			t.Fatalf("%d columns: %d lines, not %d", columns, len(lines), len(wide))
+		}
+		for i, line := range lines {
+			if n := utf8.RuneCountInString(line); n > columns {
+				t.Errorf("%d columns: %d in %s", columns, n, line)
+			}
+			for at, cell := range cells(line) {
+				name := at == 0 && i > headLines
+				if !name && !slices.Contains(cells(wide[i]), cell) {
+					t.Errorf("%d columns: %q is no part of %q", columns, cell, wide[i])
+				}
+			}
+		}
+		if !strings.Contains(lines[0], "clock held!   adds refused: disk!") || !strings.Contains(lines[3], "added 12345678/s") {
+			t.Errorf("%d columns: %s", columns, lines)
+		}
+	}
+	for columns, want := range map[int]string{
+		80: `
+dqd 1.0.0 at 127.0.0.1:7711   up 1h06m   clients 12, waiting pops 2   clock ok
+jobs    ready 0   late -   leased 3   delayed 20   dead 4   payloads 4.9 KiB
+lateness of deliveries   p50 0.31ms   p99 2.40ms   max 250ms
+added 100   delivered 7   acked 0   nacked 0   lease-timeouts 0   cancelled 0
+
+QUEUE     READY   LATE  LEASED  DELAYED   NEXT  DEAD  WAITING  PAUSED
+orders  1234567  1m05s       3        0      -     4        2  -
+"a\nb"        0      -       0       20  1m30s     0        0  all
+`,
+		60: `
+dqd 1.0.0 at 127.0.0.1:7711   clock ok
+jobs    ready 0   late -   leased 3   delayed 20   dead 4
+lateness of deliveries   p50 0.31ms   p99 2.40ms   max 250ms
+added 100   delivered 7   acked 0   nacked 0
+
+QUEUE     READY   LATE  LEASED  DELAYED   NEXT  DEAD  PAUSED
+orders  1234567  1m05s       3        0      -     4  -
+"a\nb"        0      -       0       20  1m30s     0  all
+`,
+	} {
+		v := sample(begin, 100)
+		v.all["ready"], v.all["oldest-ready-ms"] = int64(0), int64(0)
+		if got := "\n" + strings.Join(v.lines(nil, 0, columns), "\n") + "\n"; got != want {
+			t.Errorf("%d columns:%s\nwant%s", columns, got, want)
 		}
 	}
 }
