@@ -16,7 +16,7 @@ var dqconfig = Command{
 	},
 	Fields: settingFields(),
 	Notes: "Each field is shown with its default. A setting is for all decisions from then on, and for waiting pops at once. What a queue does not set itself follows the defaults of all, also when they change later; " +
-		"RESET takes a queue's own settings away, all of them if no field is named. A queue that has a setting exists; it is known until it is dropped. " +
+		"RESET takes a queue's own settings away, all of them if no field is named. A queue that has a setting exists; one in which no job was ever added ends with the last of its settings and pauses. " +
 		"`*` is only here not the name of a queue.",
 	Errors: []string{
 		"BADID: the queue name is empty or too long",

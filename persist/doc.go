@@ -5,6 +5,7 @@
 //	log.go        Log: the Raft log, which is the write-ahead log of both
 //	waltail.go    the check that the log's write-ahead file ends in a torn write, not in damage
 //	walmarker.go  what the check goes by: the newest file's name, and a witness in each record
+//	synced.go     how many synced writes the log must have, in a small file
 //	recent.go     the log's cache of recent entries
 //	fault.go      what happens when a write or a sync fails: the process ends
 //	loud.go       which errors of the system count as such, and where they are heard

@@ -17,8 +17,15 @@ type FS = vfs.FS
 // folders 0700, whatever the process's umask is.
 func DiskFS() FS { return privateFS{vfs.Default} }
 
-// PlainFS returns the operating system's file system as it is: for looking.
-func PlainFS() FS { return vfs.Default }
+// PlainFS returns the operating system's file system as it is, for looking: its
+// lock keeps others from making theirs, and does not touch the file.
+func PlainFS() FS { return plainFS{vfs.Default} }
+
+type plainFS struct{ vfs.FS }
+
+func (p plainFS) Unwrap() vfs.FS { return p.FS }
+
+func (plainFS) Lock(name string) (io.Closer, error) { return lockUntouched(name) }
 
 // MemFS returns an empty file system in memory.
 func MemFS() FS { return vfs.NewMem() }

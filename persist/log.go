@@ -2,6 +2,7 @@ package persist
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable/block"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // ErrNotFound says that there is no such entry or value. Raft compares the text.
@@ -64,6 +66,8 @@ type Log struct {
 	// truncates behind a snapshot on another. What tells damage from a torn end
 	// relies on it: see witness.
 	writing sync.Mutex
+	synced  uint64   // writes that are durable; guarded by writing
+	told    vfs.File // says so; nil if the log is only looked at
 
 	mu          sync.Mutex // guards the fields below; never held during a write
 	first, last uint64     // 0, 0 = empty
@@ -104,10 +108,14 @@ func OpenLog(dir string, shard uint32, o LogOptions) (*Log, error) {
 	if l.witness.marker, err = checkWAL(o.FS, dir, o.MustExist); err != nil {
 		return nil, fmt.Errorf("opening the log store: %s: %w", dir, plain(err))
 	}
+	newest := walName(l.witness.marker.file)
 	if l.db, err = openPebble(dir, opt, l.fault); err != nil {
 		return nil, fmt.Errorf("opening the log store: %w", err)
 	}
-	if err = l.load(); err != nil {
+	if err = l.load(); err == nil {
+		err = l.openSynced(dir, newest, &o)
+	}
+	if err != nil {
 		l.fault.close(l.db)
 		return nil, fmt.Errorf("opening the log store: %s: %w", dir, plain(err))
 	}
@@ -362,12 +370,16 @@ func (l *Log) Append(entries []Entry) error {
 	return nil
 }
 
-// newBatch returns a batch that begins with its witness. One that will be synced
-// needs the lock writing, until it is committed.
+// newBatch returns a batch that begins with its witness and, if it will be synced,
+// its number. Such a one needs the lock writing, until it is committed.
 func (l *Log) newBatch(o *pebble.WriteOptions) (*pebble.Batch, error) {
 	v := l.witness.begin(o.Sync)
 	b := l.db.NewBatch()
-	return b, b.LogData(v.encode(), nil)
+	err := b.LogData(v.encode(), nil)
+	if err == nil && o.Sync {
+		err = b.Set(syncedKey, binary.BigEndian.AppendUint64(nil, l.synced+1), nil)
+	}
+	return b, err
 }
 
 // commit writes a batch. A failure is the end of the process.
@@ -378,7 +390,13 @@ func (l *Log) commit(b *pebble.Batch, o *pebble.WriteOptions) error {
 	if err := l.fault.check(); err != nil { // Pebble reports a failed WAL to its logger only
 		return err
 	}
-	if o.Sync && l.witness.end() {
+	if !o.Sync {
+		return nil
+	}
+	if err := l.tell(); err != nil {
+		return l.fault.fail(err)
+	}
+	if l.witness.end() {
 		l.running.Go(func() { // nobody waits for it: two syncs
 			if err := l.witness.holds(); err != nil {
 				l.fault.fail(err)
@@ -500,5 +518,9 @@ func (l *Log) Close() error {
 	l.closed = true
 	close(l.stop)
 	l.running.Wait()
-	return l.fault.close(l.db)
+	err := l.fault.close(l.db)
+	if l.told != nil {
+		err = errors.Join(err, l.told.Close())
+	}
+	return err
 }

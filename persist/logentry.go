@@ -14,6 +14,7 @@ import (
 //	01 shard4 index8   a log entry
 //	02 shard4 name     a stable value (term, vote)
 //	03                 scratch, see warmUp
+//	04                 the number of the newest synced write, see syncedName
 //
 // The value of a log entry. Integers of a given width are big-endian.
 //
@@ -28,6 +29,7 @@ const (
 	entryPrefix   = 0x01
 	stablePrefix  = 0x02
 	scratchPrefix = 0x03
+	syncedPrefix  = 0x04
 
 	entryVersion = 1
 	entryCRC     = 4

@@ -55,9 +55,12 @@ func LockExisting(fs FS, dir string) (io.Closer, error) {
 		return nil, err
 	}
 	l, err := fs.Lock(name)
+	var open *os.PathError // the file could not even be opened
 	switch {
 	case errors.Is(err, syscall.EROFS):
 		return noLock{}, nil
+	case errors.As(err, &open):
+		return nil, fmt.Errorf("locking %s: %w", dir, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w (%v)", dir, ErrLocked, err)
 	}

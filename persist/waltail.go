@@ -28,8 +28,9 @@ import (
 // The first file of a new store has the older format "recyclable": encodings 5 to
 // 8, and not the 8 bytes.
 //
-// What cannot be told from a torn end: damage to the very last synced write, as
-// long as no other record was written after it was done.
+// What it cannot tell from a torn end: damage to the very last synced write, as
+// long as no other record was written after it was done, and a file that was cut
+// short. The number of synced writes tells of both; see syncedName.
 const (
 	walBlock     = 32 << 10
 	walHeader    = 19

@@ -16,7 +16,7 @@ import (
 
 // Checked says what Check found in a folder.
 type Checked struct {
-	Empty    bool   // its first start was interrupted: there is nothing in it
+	Empty    bool   // it has nothing in it, or its first start was interrupted: a start makes it anew
 	Entries  uint64 // in the log
 	Applied  uint64 // the log's index that the state has reached
 	Behind   uint64 // entries of the log that the state does not have yet
@@ -51,7 +51,7 @@ func Check(o Options) (c Checked, err error) {
 	o.FS = persist.ReadOnlyFS(o.FS)
 	f := folder{fs: o.FS, dir: o.Dir, shard: o.Shard, node: o.NodeID}
 	c.Empty, err = f.examine()
-	if c.Empty || errors.Is(err, ErrForeign) {
+	if c.Empty || errors.Is(err, ErrForeign) || errors.Is(err, errHalfRestored) {
 		return c, err
 	}
 	ck := checker{Checked: c, o: o, f: f}

@@ -277,10 +277,6 @@ func try(fs persist.FS) (what string, digest uint64, err error) {
 // check reports it, or it does no harm: then a node starts and has everything.
 // Whatever the check says, no node serves what is wrong (F7).
 //
-// The limit: the newest write-ahead file after a kill. If it ends early, or its
-// last write is damaged, that looks like the torn end of a write that nobody was
-// told of; then the node has an earlier content, and no other.
-//
 //	go test ./raftfsm -run TestDamage -damage-places 200 -timeout 2h
 func TestDamage(t *testing.T) {
 	seed := seedOf(t)
@@ -290,15 +286,11 @@ func TestDamage(t *testing.T) {
 	for _, which := range []string{"killed", "closed"} {
 		var original persist.FS
 		var digests []uint64
-		newest := ""
 		var list []damage
 		synctest.Test(t, func(t *testing.T) {
 			killed, closed, d := populate(t, seed)
 			original, digests = map[string]persist.FS{"killed": killed, "closed": closed}[which], d
 			names, content := tree(t, original, "node")
-			if which == "killed" {
-				newest = find(t, original, "node/log", ".log")
-			}
 			list = damages(rng, names, content, *damagePlaces)
 		})
 		for _, d := range list {
@@ -324,14 +316,7 @@ func TestDamage(t *testing.T) {
 				}
 				what, digest, err := try(fs)
 				if what == servedAll {
-					back := len(digests) - 1 - slices.Index(digests, digest)
-					allowed := 0
-					if d.file == newest {
-						if allowed = 1; strings.HasPrefix(d.what, "cut") {
-							allowed = len(digests) - 1
-						}
-					}
-					if back > allowed {
+					if back := len(digests) - 1 - slices.Index(digests, digest); back > 0 {
 						what, err = servedWrong, fmt.Errorf("%d entries are lost", back)
 					}
 				}
@@ -354,14 +339,14 @@ func TestDamage(t *testing.T) {
 	t.Logf("reported: %v", reported)
 	t.Logf("harmless: %v", harmless)
 	for _, kind := range []string{
-		"node/FORMAT", "log/NEWEST-WAL", "log/#.log", "log/#.sst", "log/MANIFEST-#", "state/#.sst", "state/MANIFEST-#",
+		"node/FORMAT", "log/NEWEST-WAL", "log/SYNCED", "log/#.log", "log/#.sst", "log/MANIFEST-#", "state/#.sst", "state/MANIFEST-#",
 		"snapshots/#.snapshot",
 	} {
 		if reported[kind] == 0 {
 			t.Errorf("no damage of %s was reported", kind)
 		}
 	}
-	for _, kind := range []string{"node/FORMAT", "log/NEWEST-WAL"} {
+	for _, kind := range []string{"node/FORMAT", "log/NEWEST-WAL", "log/SYNCED"} {
 		if harmless[kind] > 0 {
 			t.Errorf("%d damages of %s were not reported", harmless[kind], kind)
 		}

@@ -41,6 +41,9 @@ func TestDiskFaults(t *testing.T) {
 		{"the log's marker", errDisk, "NEWEST-WAL", func(op errorfs.Op) bool {
 			return op.Kind == errorfs.OpFileSync && strings.Contains(op.Path, "NEWEST-WAL")
 		}},
+		{"the log's number of synced writes", errDisk, "SYNCED", func(op errorfs.Op) bool {
+			return op.Kind == errorfs.OpFileWriteAt && strings.Contains(op.Path, "SYNCED")
+		}},
 		{"sync of the log", errDisk, "injected", func(op errorfs.Op) bool {
 			return (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo) &&
 				strings.HasSuffix(op.Path, ".log")

@@ -28,13 +28,13 @@ import (
 // The content of FORMAT:
 //
 //	8    "dqd-node"
-//	1    version
+//	1    version; 2 brought the log its file SYNCED
 //	4    shard
 //	uv+  node id
 //	4    CRC32-C of all before
 const (
 	formatMagic   = "dqd-node"
-	formatVersion = 1
+	formatVersion = 2
 
 	formatName     = "FORMAT"
 	incompleteName = "INCOMPLETE"
@@ -93,7 +93,7 @@ func (f *folder) unfinished() (bool, error) {
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "LOCK" || strings.HasSuffix(n, ".tmp") })
 	if slices.Contains(names, restoringName) {
-		return false, refusef(f.dir, "a restore into it was interrupted", "run dqd restore again")
+		return false, fmt.Errorf("%w on folder %s: %w; run dqd restore again", ErrRefused, f.dir, errHalfRestored)
 	}
 	switch ours := slices.Contains(names, logName) || slices.Contains(names, f.fs.PathBase(f.shardDir())); {
 	case len(names) == 0 || slices.Contains(names, incompleteName):

@@ -17,6 +17,9 @@ var ErrRefused = errors.New("refusing to start")
 // ErrForeign is wrapped by the refusal of a folder that dqd did not make.
 var ErrForeign = errors.New("no folder of dqd")
 
+// errHalfRestored is wrapped by the refusal of a folder that a restore did not finish.
+var errHalfRestored = errors.New("a restore into it was interrupted")
+
 // refusef explains a refusal in one line: which folder, what is wrong, what to do.
 func refusef(dir, what, todo string, args ...any) error {
 	what = strings.ReplaceAll(fmt.Sprintf(what, args...), "\n", ", ")

@@ -114,7 +114,7 @@ func TestStartupRefusals(t *testing.T) {
 	}{
 		{"another shard", "belongs to shard 0", func(t *testing.T, fs, _ persist.FS, o *Options) { o.Shard = 3 }},
 		{"another node", `of node "a"`, func(t *testing.T, fs, _ persist.FS, o *Options) { o.NodeID = "b" }},
-		{"newer format", "version 2", func(t *testing.T, fs, _ persist.FS, o *Options) {
+		{"newer format", "version 3", func(t *testing.T, fs, _ persist.FS, o *Options) {
 			rewrite(t, fs, "node/FORMAT", func(b []byte) []byte { b[8]++; return b })
 		}},
 		{"format damaged", "FORMAT is damaged", func(t *testing.T, fs, _ persist.FS, o *Options) {
@@ -140,6 +140,25 @@ func TestStartupRefusals(t *testing.T) {
 		}},
 		{"marker of the WAL missing", "NEWEST-WAL: damaged: it is missing", func(t *testing.T, fs, _ persist.FS, o *Options) {
 			must(fs.Remove(find(t, fs, logDir, "NEWEST-WAL")))
+		}},
+		{"newest WAL cut short", "synced writes are missing", func(t *testing.T, fs, _ persist.FS, o *Options) {
+			rewrite(t, fs, find(t, fs, logDir, ".log"), func(b []byte) []byte { return b[:len(b)*3/4] })
+		}},
+		{"newest WAL stale", "synced writes are missing", func(t *testing.T, fs, early persist.FS, o *Options) {
+			// The log of before, but for the small file.
+			kept := persist.MemFS()
+			must(kept.MkdirAll(logDir, 0o700))
+			copyTree(t, fs, kept, logDir+"/SYNCED", logDir+"/SYNCED")
+			must(fs.RemoveAll(logDir))
+			copyTree(t, early, fs, logDir, logDir)
+			must(fs.Remove(logDir + "/SYNCED"))
+			copyTree(t, kept, fs, logDir+"/SYNCED", logDir+"/SYNCED")
+		}},
+		{"number of synced writes damaged", "file SYNCED: damaged", func(t *testing.T, fs, _ persist.FS, o *Options) {
+			rewrite(t, fs, find(t, fs, logDir, "SYNCED"), flip(middle))
+		}},
+		{"number of synced writes missing", "file SYNCED: damaged: it is missing", func(t *testing.T, fs, _ persist.FS, o *Options) {
+			must(fs.Remove(find(t, fs, logDir, "SYNCED")))
 		}},
 		{"state missing", "the store is missing", func(t *testing.T, fs, _ persist.FS, o *Options) {
 			must(fs.RemoveAll(stateDir))

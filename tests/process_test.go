@@ -3,6 +3,7 @@ package tests
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"io/fs"
@@ -260,6 +261,73 @@ func TestDamagedDataIsRefused(t *testing.T) {
 	if refused+stopped == 0 {
 		t.Error("no damage was noticed")
 	}
+}
+
+// The newest file of the log is cut short while the server is down, after an orderly
+// end and after kill -9: what was acknowledged is missing, so dqd check says so, and the
+// server does not start, the second time as little as the first.
+func TestLogCutShort(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(s *dqdtest.Server) error{
+		"an orderly end": (*dqdtest.Server).Stop,
+		"kill -9":        func(s *dqdtest.Server) error { s.Kill(); return nil },
+	} {
+		server := dqdtest.Start(t, dqdtest.Options{})
+		file, last := "", -1
+		for try := 0; last < 0; try++ { // the server may begin another file behind the job
+			if try == 20 {
+				t.Fatalf("%s: the newest file of the log never has the newest job", name)
+			}
+			id := fmt.Sprint("newest-", try, "-")
+			c := server.Dial()
+			for n := range 30 {
+				if _, err := c.Must("DQADD", "q", fmt.Sprint(id, n), "x"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := end(server); err != nil {
+				t.Fatal(err)
+			}
+			file = newestLogFile(t, server.Dir)
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last = bytes.Index(b, []byte(id+"29")); last < 0 {
+				if err := server.Restart(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		want := "write-ahead file " + filepath.Base(file) + ": damaged"
+		for _, at := range []int{last + 1, last - 1000, last / 2} { // shorter and shorter
+			if err := os.Truncate(file, int64(at)); err != nil {
+				t.Fatal(err)
+			}
+			if out, code := tool(t, "check", server.Dir); code != 1 || !strings.Contains(out, want) {
+				t.Errorf("%s, the last job at %d, cut to %d bytes, code %d: %s", name, last, at, code, out)
+			}
+		}
+		for range 2 {
+			err := server.Restart()
+			if err == nil {
+				t.Fatalf("%s: the server starts", name)
+			}
+			if text := err.Error(); !strings.Contains(text, ": damaged") || !strings.Contains(text, "from a backup") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// newestLogFile returns the file that NEWEST-WAL names.
+func newestLogFile(t *testing.T, dir string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "log", "NEWEST-WAL"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "log", fmt.Sprintf("%06d.log", binary.BigEndian.Uint64(b[8:])))
 }
 
 // advised checks that who ends by a damaged file says what to do, in plain words.

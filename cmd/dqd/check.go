@@ -30,7 +30,8 @@ func check(args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, persist.ErrLocked):
 		err = fmt.Errorf("the folder %s is in use by a dqd: stop it first, a folder that changes cannot be checked", dir)
 	case errors.Is(err, os.ErrNotExist):
-		err = fmt.Errorf("there is no folder and no backup %s", dir)
+		fmt.Fprintf(stderr, "dqd: there is no folder and no backup %s\n", dir)
+		return exitNone
 	case errors.Is(err, raftfsm.ErrForeign):
 		err = fmt.Errorf("%s is no folder of dqd: write the one that the setting dir names", dir)
 	case errors.Is(err, os.ErrPermission):
@@ -48,8 +49,8 @@ func check(args []string, stdout, stderr io.Writer) int {
 		return exitFail
 	}
 	if c.Empty {
-		fmt.Fprintf(stdout, "%s: ok, nothing was ever stored in it\n", dir)
-		return exitOK
+		fmt.Fprintf(stdout, "%s: there is no data in it, nothing was ever stored; a server that starts on it begins with no jobs\n", dir)
+		return exitNone
 	}
 	behind := ""
 	if c.Behind > 0 { // as after kill -9

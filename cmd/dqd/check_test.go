@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -16,20 +17,24 @@ import (
 	"dqd/tests/dqdtest"
 )
 
-// files returns the content of all files in a folder, and their modes and times.
+// files returns the modes and times of all files and folders in a folder, and the files' content.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
 		info, err := d.Info()
-		all[path] = info.Mode().String() + string(b)
+		if err != nil {
+			return err
+		}
+		all[path] = fmt.Sprint(info.Mode(), info.ModTime().UnixNano())
+		if d.IsDir() {
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		all[path] += string(b)
 		return err
 	})
 	if err != nil {
@@ -108,9 +113,14 @@ func TestCheckCommand(t *testing.T) {
 		t.Error("the check changed the damaged folder")
 	}
 
-	expect(0, "ok, nothing was ever stored in it", t.TempDir())
+	expect(3, "there is no data in it, nothing was ever stored", t.TempDir())
+	half := t.TempDir()
+	if err := os.WriteFile(filepath.Join(half, "RESTORING"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(1, "dqd: refusing to start on folder "+half+": a restore into it was interrupted; run dqd restore again\n", half)
 	foreign := writeConfig(t, "a file that is not of dqd")
-	expect(1, "there is no folder and no backup", filepath.Join(t.TempDir(), "none"))
+	expect(3, "there is no folder and no backup", filepath.Join(t.TempDir(), "none"))
 	expect(1, "dqd: "+filepath.Dir(foreign)+" is no folder of dqd: write the one that the setting dir names\n", filepath.Dir(foreign))
 	expect(2, "write dqd check DIR, the folder")
 	expect(2, "write dqd check DIR, the folder", "--dir")

@@ -21,6 +21,7 @@ const (
 	exitOK    = 0
 	exitFail  = 1
 	exitUsage = 2
+	exitNone  = 3
 )
 
 // exitCodes are those of all sub-commands. README.md has the same table, which a test looks at.
@@ -28,6 +29,7 @@ var exitCodes = []struct{ code, meaning string }{
 	{"0", "ended as asked"},
 	{"1", "could not start or serve, not end within 20 s, or not do what a sub-command is for; also data that is refused (missing, old, not belonging together), or that `dqd check` finds damaged"},
 	{"2", "wrong usage or configuration"},
+	{"3", "`dqd check` found no data: the folder is empty, or there is none"},
 	{"70", "fatal storage error: a write or an fsync failed, or a damaged file was found; `dqd check` says more"},
 }
 

@@ -2,10 +2,12 @@ package archive
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"dqd/persist/record"
@@ -114,6 +116,30 @@ func TestRefusals(t *testing.T) {
 		if !errors.Is(err, ErrBroken) || !bytes.Contains([]byte(err.Error()), []byte(want)) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// Any byte behind the first that say what it is: the block that it is in is named.
+func TestDamageIsPlaced(t *testing.T) {
+	whole := example()
+	for begin := len(magic) + 1; begin < len(whole); {
+		end := begin + blockHead + int(binary.BigEndian.Uint32(whole[begin+1:])) + sumSize
+		for at := begin; at < end; at++ {
+			b := bytes.Clone(whole)
+			b[at] ^= 1
+			_, err := Verify(bytes.NewReader(b))
+			what, where, _ := strings.Cut(fmt.Sprint(err), " (")
+			var from, to int
+			n, _ := fmt.Sscanf(where, "in its block of bytes %d to %d)", &from, &to)
+			if n != 2 || from != begin || to < at || strings.HasSuffix(what, "wrong checksum") && at >= begin+blockHead && to != end-1 {
+				t.Errorf("byte %d of the block %d to %d: %v", at, begin, end-1, err)
+			}
+			if _, err := Verify(bytes.NewReader(whole[:at])); !strings.Contains(fmt.Sprint(err), fmt.Sprint("it ends early (in its block of bytes ", begin, " to ", at-1, ")")) &&
+				(at > begin || !strings.Contains(fmt.Sprint(err), fmt.Sprint("it ends early (at byte ", at, ")"))) {
+				t.Errorf("cut at byte %d of the block %d to %d: %v", at, begin, end-1, err)
+			}
+		}
+		begin = end
 	}
 }
 

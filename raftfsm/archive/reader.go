@@ -33,6 +33,7 @@ type Reader struct {
 	in      io.Reader
 	sum     xxhash.Digest
 	content bytes.Buffer // of the present block
+	begin   int64        // of the present block; its end, as far as it was read, is Bytes
 	last    []byte       // key
 	placed  bool         // the position was read
 	ended   bool
@@ -90,6 +91,7 @@ func (r *Reader) Next() (Pairs, error) {
 		return nil, r.broken("it does not say where the state stood")
 	}
 	var more [1]byte
+	r.begin = r.Bytes
 	switch n, err := io.ReadFull(r.in, more[:]); {
 	case n > 0:
 		return nil, r.broken("there is more behind its end")
@@ -120,6 +122,7 @@ func (r *Reader) block() (kind, error) {
 	var head [blockHead]byte
 	var sum [sumSize]byte
 	r.content.Reset()
+	r.begin = r.Bytes
 	if err := r.fill(head[:]); err != nil {
 		return 0, err
 	}
@@ -127,24 +130,25 @@ func (r *Reader) block() (kind, error) {
 	if size > maxContent {
 		return 0, r.broken("a block of %d bytes", size)
 	}
-	r.read(head[:])
 	// What a wrong length announces is not allocated before it has come.
-	if _, err := io.CopyN(&r.content, r.in, int64(size)); err != nil {
+	_, err := io.CopyN(&r.content, r.in, int64(size))
+	r.read(r.content.Bytes())
+	if err != nil {
 		return 0, r.short(err)
 	}
-	r.read(r.content.Bytes())
+	want := r.sum.Sum64()
 	if err := r.fill(sum[:]); err != nil {
 		return 0, err
 	}
-	if binary.BigEndian.Uint64(sum[:]) != r.sum.Sum64() {
+	if binary.BigEndian.Uint64(sum[:]) != want {
 		return 0, r.broken("wrong checksum")
 	}
-	r.read(sum[:])
 	return kind(head[0]), nil
 }
 
 func (r *Reader) fill(b []byte) error {
-	_, err := io.ReadFull(r.in, b)
+	n, err := io.ReadFull(r.in, b)
+	r.read(b[:n])
 	return r.short(err)
 }
 
@@ -164,8 +168,13 @@ func (r *Reader) read(b []byte) {
 	r.Bytes += int64(len(b))
 }
 
+// broken says what is wrong, and where: which block it is in, as a sum proves no less.
 func (r *Reader) broken(what string, args ...any) error {
-	return fmt.Errorf("%w: "+what+" (at byte %d)", append([]any{ErrBroken}, append(args, r.Bytes)...)...)
+	where := fmt.Sprintf("at byte %d", r.Bytes)
+	if r.begin < r.Bytes {
+		where = fmt.Sprintf("in its block of bytes %d to %d", r.begin, r.Bytes-1)
+	}
+	return fmt.Errorf("%w: %s (%s)", ErrBroken, fmt.Sprintf(what, args...), where)
 }
 
 // check looks at the pairs of a block before anybody uses them, and counts.

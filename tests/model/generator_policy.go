@@ -24,8 +24,11 @@ var fieldValues = map[string][]string{
 
 // policy changes or shows settings and pauses. What stops a queue is mostly short, or taken back soon: a run that stands still finds nothing.
 func (g *Generator) policy() []Arg {
-	queue := g.queue()
-	switch n := g.rnd.IntN(20); {
+	queue, n := g.queue(), g.rnd.IntN(20)
+	if n == 0 || n == 9 || n == 14 { // one without jobs
+		queue = "never used"
+	}
+	switch {
 	case n < 7:
 		return g.setFields(queue)
 	case n < 10:
@@ -56,7 +59,7 @@ func (g *Generator) policy() []Arg {
 		}
 		return args
 	case n < 18:
-		args := texts("DQRESUME", pick(g, queue, queue, "never paused"))
+		args := texts("DQRESUME", pick(g, queue, queue, "never used"))
 		if g.one(2) {
 			args = append(args, texts(pick(g, "IN", "OUT", "all"))...)
 		}

@@ -237,10 +237,34 @@ func (m *Model) dqdrop(args []string) Reply {
 		}
 	}
 	m.memories = kept
+	m.unmake(queue)
+	return number(1)
+}
+
+// unmake ends a queue without jobs.
+func (m *Model) unmake(queue string) {
 	delete(m.counts, queue)
 	delete(m.own, queue)
 	delete(m.pausedIn, queue)
 	delete(m.pausedOut, queue)
 	delete(m.buckets, queue)
-	return number(1)
+}
+
+// unmakeIfBare ends a queue that holds neither a job nor a setting nor a counter. A pause holds it too.
+func (m *Model) unmakeIfBare(queue string) {
+	c := m.counts[queue]
+	if c == nil || *c != (counters{born: c.born}) || len(m.own[queue]) > 0 {
+		return
+	}
+	for _, pauses := range []map[string]pause{m.pausedIn, m.pausedOut} {
+		if _, ok := pauses[queue]; ok {
+			return
+		}
+	}
+	for _, j := range m.jobs {
+		if j.queue == queue {
+			return
+		}
+	}
+	m.unmake(queue)
 }

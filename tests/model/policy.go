@@ -206,6 +206,7 @@ func (m *Model) changeFields(queue string, set map[string]string, reset []string
 	}
 	if queue != "*" {
 		m.count(queue)
+		m.unmakeIfBare(queue)
 	}
 	return status("OK")
 }
@@ -307,6 +308,9 @@ func (m *Model) pauseOrResume(args []string, pausing bool) Reply {
 		if !pausing {
 			delete(m.pausedOut, queue)
 		}
+	}
+	if !pausing {
+		m.unmakeIfBare(queue)
 	}
 	until := func(pauses map[string]pause) Reply {
 		if p := pauses[queue]; m.isPaused(pauses, queue) && !p.endless {

@@ -36,6 +36,7 @@ const (
 	policy  = "server/shard/evaluate/policy.go"
 	apply   = "raftfsm/effect/apply.go"
 	logFile = "persist/log.go"
+	purge   = "server/shard/evaluate/purge.go"
 	multi   = "server/shard/evaluate/transaction.go"
 )
 
@@ -489,7 +490,7 @@ func (f *loudFile) WriteAt`}},
 	},
 	{
 		name:  "believe a backup without looking at its sums",
-		edits: []edit{{"raftfsm/archive/reader.go", "binary.BigEndian.Uint64(sum[:]) != r.sum.Sum64()", "false"}},
+		edits: []edit{{"raftfsm/archive/reader.go", "binary.BigEndian.Uint64(sum[:]) != want", "want != want"}},
 		tests: "./raftfsm", run: "TestDamagedBackup",
 	},
 	{
@@ -531,6 +532,36 @@ func (f *loudFile) WriteAt`}},
 		name:  "a worker that stops begins what arrives late",
 		edits: []edit{{"worker/pop.go", "			if ctx.Err() != nil {\n", "			if false {\n"}},
 		tests: "./tests", run: "TestWorkerGivesBackWhatArrivesLate",
+	},
+	{
+		name:  "keep a queue that holds nothing",
+		edits: []edit{{purge, "	if q.Added == 0 && ", "	if q.Added < 0 && "}},
+		tests: "./tests", run: "TestSessionsInVirtualTime/bare$",
+	},
+	{
+		name:  "end a queue that holds its counters",
+		edits: []edit{{purge, "	if q.Added == 0 && ", "	if q.Live()+q.Dead == 0 && "}},
+		tests: "./tests/model", run: "TestShard$", args: seeds,
+	},
+	{
+		name:  "a discarded transaction loses the queue that it had ended and made again",
+		edits: []edit{{multi, "			b.queues[string(k.queue.Name)] = k.queue\n", ""}},
+		tests: "./server/shard/evaluate", run: "TestDiscardedEndOfAQueue",
+	},
+	{
+		name:  "say that a write is synced before it is",
+		edits: []edit{{logFile, "	if err := b.Commit(o); err != nil {", "	if o.Sync && l.tell() == nil {\n		l.synced--\n	}\n	if err := b.Commit(o); err != nil {"}},
+		tests: "./raftfsm", run: "TestCrash$", args: []string{"-crash-seed", "1"},
+	},
+	{
+		name:  "do not miss synced writes",
+		edits: []edit{{"persist/synced.go", "told > l.synced:", "told > l.synced && false:"}},
+		tests: "./persist", run: "TestWALCutShort",
+	},
+	{
+		name:  "a check makes the lock's file anew",
+		edits: []edit{{"persist/files.go", "return plainFS{vfs.Default}", "return vfs.Default"}},
+		tests: "./cmd/dqd", run: "TestCheckCommand",
 	},
 }
 

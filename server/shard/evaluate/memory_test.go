@@ -152,3 +152,26 @@ func TestKnownIsFilledAgain(t *testing.T) {
 		t.Error("it is not filled again")
 	}
 }
+
+// A discarded transaction has ended a queue and made it again: it is the one that it was,
+// for what is in memory and for what the next entry writes.
+func TestDiscardedEndOfAQueue(t *testing.T) {
+	m := NewMemory(mapStore{effecttest.Store{}}, record.Applied{NextToken: 1, NextSeq: 1, NextQueue: 1}, &Census{})
+	b := m.NewBatch(Now{Progress: 1.8e18}, DefaultLimits())
+	b.Evaluate(parse(t, "DQCONFIG", "SET", "q", "ttl", "1h"))
+	was := b.queueNamed([]byte("q"))
+	transaction := &commands.Transaction{}
+	for _, line := range [][]string{
+		{"DQCONFIG", "RESET", "q"}, {"DQPAUSE", "q"}, {"DQRESUME", "q"}, {"DQADD", "q", "a", "x"},
+		{"DQCONFIG", "SET", "q", "lease", "2h", "lease-max", "1h"},
+	} {
+		transaction.Commands = append(transaction.Commands, commands.Queued{Name: line[0], Request: parse(t, line...)})
+	}
+	reply, _ := b.Transaction(transaction, b.Evaluate)
+	if _, ok := reply.(commands.Error); !ok {
+		t.Fatalf("the transaction was not discarded: %v", reply)
+	}
+	if is := b.queueNamed([]byte("q")); is != was || is.own.Given == 0 || b.queueCount != 1 || len(b.gone) != 0 || len(b.byNum) != 1 {
+		t.Errorf("the queue is %+v, of %d, %d are gone", is, b.queueCount, len(b.gone))
+	}
+}

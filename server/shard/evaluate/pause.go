@@ -37,6 +37,7 @@ func (b *Batch) resume(r *commands.Resume) commands.Reply {
 		return &commands.PauseInfo{State: "none"}
 	}
 	b.setPause(q, r.Ways, record.Instant{})
+	b.removeIfBare(q)
 	return b.pauseInfo(q)
 }
 

@@ -156,6 +156,15 @@ func (b *Batch) remove(q *queue) {
 	b.gone = append(b.gone, q)
 }
 
+// removeIfBare removes a queue that holds neither a job nor a setting, a pause or a
+// counter: what held it was taken back. A pause that is over holds it until it is
+// resumed, since a step of the wall may bring it back.
+func (b *Batch) removeIfBare(q *queue) {
+	if q.Added == 0 && q.own.Given == 0 && q.InUntil.Ns == 0 && q.OutUntil.Ns == 0 { // all counters are of jobs that were added
+		b.remove(q)
+	}
+}
+
 // renew makes a queue as if the jobs that it holds had been added to a new one. Like
 // those of a removed queue, its IDEM memories are out of reach and swept in time.
 func (b *Batch) renew(q *queue) {

@@ -89,6 +89,7 @@ func (b *Batch) changeConfig(name []byte, change func(*record.Own)) commands.Rep
 	b.useSettings(q)
 	b.wants(q)
 	b.markOver(q)
+	b.removeIfBare(q)
 	return commands.OK
 }
 

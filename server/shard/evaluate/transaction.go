@@ -67,6 +67,7 @@ type undo struct {
 	bytes, effects, replied       int
 	touched, queued, idems        int
 	want, large, deliveries, runs int
+	gone                          int
 	jobs                          []keptJob
 	queues                        []keptQueue
 	places                        []keptPlace
@@ -106,7 +107,7 @@ func (b *Batch) beginUndo() {
 		applied: b.Applied, totals: b.totals, queueCount: b.queueCount, sweepAt: b.sweepAt,
 		bytes: b.bytes, effects: b.effects.Size(), replied: b.Replied,
 		touched: len(b.touched), queued: len(b.queued), idems: len(b.idems),
-		want: len(b.want), large: len(b.large),
+		want: len(b.want), large: len(b.large), gone: len(b.gone),
 		deliveries: len(b.Report.Deliveries), runs: len(b.Report.Runs),
 	}
 }
@@ -181,7 +182,8 @@ func (b *Batch) rollBack() {
 		*k.entry = k.was
 		b.idem[k.key] = k.entry
 	}
-	for _, k := range u.queues {
+	for i := len(u.queues) - 1; i >= 0; i-- {
+		k := u.queues[i]
 		// Its head may lack jobs that a pop took from it, and what it holds may never
 		// have been.
 		b.Heads.Forget(k.queue.Number)
@@ -189,6 +191,8 @@ func (b *Batch) rollBack() {
 		if k.queue.Number >= u.applied.NextQueue {
 			delete(b.queues, string(k.queue.Name))
 			delete(b.byNum, k.queue.Number)
+		} else if !k.was.gone { // another may have had its name
+			b.queues[string(k.queue.Name)] = k.queue
 		}
 	}
 	if d := u.defaults; d != nil {
@@ -206,7 +210,7 @@ func (b *Batch) rollBack() {
 	b.bytes, b.Replied = u.bytes, u.replied
 	b.effects.Cut(u.effects)
 	b.touched, b.queued, b.idems = cut(b.touched, u.touched), cut(b.queued, u.queued), cut(b.idems, u.idems)
-	b.want, b.large = cut(b.want, u.want), cut(b.large, u.large)
+	b.want, b.large, b.gone = cut(b.want, u.want), cut(b.large, u.large), cut(b.gone, u.gone)
 	b.Report.Deliveries, b.Report.Runs = b.Report.Deliveries[:u.deliveries], b.Report.Runs[:u.runs]
 }
 
