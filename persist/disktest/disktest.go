@@ -21,7 +21,7 @@ type Disk struct {
 
 // Cut is what a power loss leaves of a disk.
 type Cut struct {
-	FS      persist.FS
+	*Disk
 	Percent int    // of what was not synced is kept
 	Op      string // the operation before which the power went
 }
@@ -38,7 +38,7 @@ func (d *Disk) Over(layer func(persist.FS) persist.FS) *Disk { return &Disk{laye
 // Cut returns what a power loss at this moment leaves.
 func (d *Disk) Cut(percent int, seed uint64, op string) Cut {
 	left := d.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(seed, 3))})
-	return Cut{reusing{left}, percent, op}
+	return Cut{&Disk{FS: reusing{left}, mem: left}, percent, op}
 }
 
 // Cuts returns the disk with the power going before one in so many of the operations that
@@ -92,9 +92,6 @@ type Fault struct {
 	Ever bool
 	Err  error
 	Hits func(op Op) bool // which operations are counted
-	// Later, if not nil, is called with the operations after the end: those of a test's process, which
-	// goes on for a while.
-	Later func(op Op)
 
 	mu     sync.Mutex
 	ops    int
@@ -117,15 +114,25 @@ func Needing(op Op) bool {
 	return false
 }
 
-// MakesTable reports whether an operation makes a table of a store.
-func MakesTable(op Op) bool { return op.Kind == errorfs.OpCreate && strings.HasSuffix(op.Path, ".sst") }
-
-// Filling hits the writes and syncs of tables and manifests: a process that does not end, but
-// stops by and by, can live with that. Behind a failed write-ahead file Pebble panics.
+// Filling hits the writes and syncs of tables and manifests.
 func Filling(op Op) bool {
 	switch op.Kind {
 	case errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
 		return strings.HasSuffix(op.Path, ".sst") || strings.Contains(op.Path, "MANIFEST")
+	}
+	return false
+}
+
+// Reading hits the reads of tables.
+func Reading(op Op) bool {
+	return (op.Kind == errorfs.OpFileRead || op.Kind == errorfs.OpFileReadAt) && strings.HasSuffix(op.Path, ".sst")
+}
+
+// Logging hits the writes and syncs of write-ahead files.
+func Logging(op Op) bool {
+	switch op.Kind {
+	case errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
+		return strings.HasSuffix(op.Path, ".log")
 	}
 	return false
 }
@@ -136,10 +143,6 @@ func (f *Fault) On(d *Disk) *Disk {
 }
 
 func (f *Fault) inject(op Op) error {
-	if f.Later != nil && f.Healed() {
-		f.Later(op)
-		return nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.over || !f.Hits(op) {

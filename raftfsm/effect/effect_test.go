@@ -297,6 +297,25 @@ func TestFence(t *testing.T) {
 	}
 }
 
+// The state hash stands for all entries so far: what differs in an earlier one, or in this one,
+// shows in it (I8).
+func TestStateHash(t *testing.T) {
+	seen := map[uint64]bool{}
+	for _, before := range []uint64{0, 42} {
+		for _, key := range []string{"a", "b"} {
+			h := header()
+			h.Epoch, h.Sequence = 1, 0
+			var b effect.Batch
+			b.Set([]byte(key), nil)
+			next, fenced, err := effect.Apply(effecttest.Store{}, record.Applied{Index: 6, Term: 2, StateHash: before}, 3, 7, 3, b.Seal(h))
+			if err != nil || fenced || seen[next.StateHash] {
+				t.Errorf("entry %s behind hash %d: %x, fenced %v, %v", key, before, next.StateHash, fenced, err)
+			}
+			seen[next.StateHash] = true
+		}
+	}
+}
+
 // The bytes are the log format: a change of this test is a change of what is in logs.
 func TestGolden(t *testing.T) {
 	var b effect.Batch

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +26,7 @@ var (
 	crashSeed  = flag.Uint64("crash.seed", 0, "seed of the crash and fault sweeps; 0 = by the clock")
 	crashEvery = flag.Int("crash.every", 24, "look at about one in so many crash points")
 	crashSteps = flag.Int("crash.steps", 160, "steps of the history that is cut")
-	faultEvery = flag.Int("crash.fault-every", 12, "let one in so many writes and syncs of tables and manifests fail")
+	faultEvery = flag.Int("crash.fault-every", 12, "let one in so many operations of each kind fail")
 )
 
 // piped is a whole shard on a disk: actor, evaluator, Raft node and stores. It
@@ -35,15 +34,17 @@ var (
 type piped struct {
 	*subject
 	node *raftfsm.Node
+	life *life
 
 	mu        sync.Mutex
 	numbers   map[*shard.Call]int
 	delivered []*shard.Call // what the shard has answered, refusals aside, in order
+	refused   []*shard.Call // what it said that it has not done
 }
 
 // openPiped opens the folder on a disk while the wall clock shows wall, and waits until
 // it serves.
-func openPiped(fs persist.FS, wall int64, fatal func(error)) (*piped, error) {
+func openPiped(fs persist.FS, wall int64, fatal func(error), l *life) (*piped, error) {
 	node, err := raftfsm.Open(raftfsm.Options{
 		Dir: "node", FS: fs, NodeID: "a", NoWarmUp: true, Fatal: fatal,
 		StateMemTable: 128 << 10, LogMemTable: 128 << 10, StateCache: 1 << 20, SnapshotEntries: 40, TrailingLogs: 8,
@@ -56,22 +57,28 @@ func openPiped(fs persist.FS, wall int64, fatal func(error)) (*piped, error) {
 	s := &subject{
 		clock: c, state: node.State(), clients: map[int]*shardtest.Client{}, parked: map[int]bool{},
 		limits: evaluate.DefaultLimits(), applied: node.Applied, ahead: c.shift, stays: true,
+		wait: func() { l.before(synctest.Wait) },
 	}
-	p := &piped{subject: s, node: node, numbers: map[*shard.Call]int{}}
+	p := &piped{subject: s, node: node, life: l, numbers: map[*shard.Call]int{}}
 	s.shard = shard.New(shard.Options{
 		Log: node, State: s.state, Clock: c, Logger: slog.New(slog.DiscardHandler),
 		Limits: s.limits, Early: 1, Slice: 2, ClockTrust: int64(24 * time.Hour),
-		Fatal: func(err error) { panic(err) },
+		Fatal: func(err error) { fatal(err); panic(err) },
 	})
 	serving := make(chan struct{})
-	s.shard.OnServing(func() { close(serving) })
+	s.shard.OnServing(func() {
+		if l != nil {
+			l.served.Store(c.Wall())
+		}
+		close(serving)
+	})
 	select {
 	case <-serving:
 	case <-time.After(time.Minute):
 		p.Close()
 		return nil, fmt.Errorf("it does not serve")
 	}
-	synctest.Wait()
+	s.wait()
 	return p, nil
 }
 
@@ -84,11 +91,15 @@ func (p *piped) Send(n, client int, args []string, queued [][]string) {
 	c := p.clients[client]
 	if c == nil {
 		c = &shardtest.Client{OnDeliver: func(call *shard.Call) {
-			if refused(call.Reply) {
-				return
-			}
 			p.mu.Lock()
 			defer p.mu.Unlock()
+			switch text, _ := call.Reply.(commands.Error); {
+			case strings.HasPrefix(string(text), "TRYAGAIN "):
+				p.refused = append(p.refused, call)
+				return
+			case strings.HasPrefix(string(text), "INDOUBT "):
+				return
+			}
 			p.delivered = append(p.delivered, call)
 		}}
 		p.clients[client] = c
@@ -103,11 +114,20 @@ func (p *piped) Send(n, client int, args []string, queued [][]string) {
 	p.numbers[call] = n
 	p.mu.Unlock()
 	if n%3 > 0 {
-		synctest.Wait() // else the next one may be in the same batch
+		p.wait() // else the next one may be in the same batch
 	}
 }
 
-func (p *piped) Land() { synctest.Wait() }
+func (p *piped) Land() { p.wait() }
+
+func (p *piped) AdvanceTo(progress int64) {
+	p.life.before(func() { p.subject.AdvanceTo(progress) })
+}
+
+func (p *piped) Recount() (err error) {
+	p.life.before(func() { err = p.subject.Recount() })
+	return err
+}
 
 func (p *piped) Answers() map[int]model.Reply {
 	answers := map[int]model.Reply{}
@@ -122,25 +142,14 @@ func (p *piped) Answers() map[int]model.Reply {
 	return answers
 }
 
-// refused reports whether an answer is one of a node that has failed: that nothing was done, or
-// perhaps. It may leave before the test hears of the failure, and promises nothing.
-func refused(r commands.Reply) bool {
-	text, _ := r.(commands.Error)
-	return strings.HasPrefix(string(text), "TRYAGAIN ") || strings.HasPrefix(string(text), "INDOUBT ")
-}
-
-func (p *piped) answers() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.delivered)
-}
-
 // crash is what a crash left, and what was known then.
 type crash struct {
 	disktest.Cut
 	answers int   // so many had been answered
+	refused int   // and of so many was said that they were not done
 	sent    int   // points of the tape
 	wall    int64 // the time
+	served  int64 // when it was started in between, wall ns; 0 = it was not
 }
 
 // crashRun plays a history to a shard on a disk, and looks at what crashes leave.
@@ -151,16 +160,17 @@ type crashRun struct {
 	shard *piped
 	tape  *model.Tape
 	until atomic.Int64 // how many points the tape has
+	life  *life
 }
 
 // play plays the history on a disk until stop says so. Nothing may differ.
 func (c *crashRun) play(t *testing.T, disk *disktest.Disk, fatal func(error), stop func() bool) {
-	shard, err := openPiped(disk, startWall, fatal)
+	shard, err := openPiped(disk, startWall, fatal, c.life)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.shard = shard
-	defer shard.Close()
+	defer c.life.before(shard.Close)
 	opt := model.Options{NoPolicy: c.seed%4 == 0, Release: c.seed%4 == 1, Near: true, Marked: func(points int) { c.until.Store(int64(points)) }}
 	c.tape = model.NewTape(c.seed, opt, shard)
 	if bad := c.tape.Play(c.steps, stop); bad != nil {
@@ -171,23 +181,33 @@ func (c *crashRun) play(t *testing.T, disk *disktest.Disk, fatal func(error), st
 // now is what a crash at this moment is to be held to. The disk's state is taken later:
 // what is answered in between is not asked for.
 func (c *crashRun) now() crash {
-	return crash{answers: c.shard.answers(), sent: int(c.until.Load()), wall: c.shard.clock.Wall()}
+	p := c.shard
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return crash{answers: len(p.delivered), refused: len(p.refused), sent: int(c.until.Load()), wall: p.clock.Wall()}
+}
+
+func (p *piped) numbersOf(calls []*shard.Call) (numbers []int) {
+	for _, call := range calls {
+		numbers = append(numbers, p.numbers[call])
+	}
+	return numbers
 }
 
 // check opens what a crash left, in a bubble of its own, and holds it to the tape.
 func (c *crashRun) check(t *testing.T, cr crash) (violation string) {
-	var answered []int
-	for _, call := range c.shard.delivered[:cr.answers] {
-		answered = append(answered, c.shard.numbers[call])
-	}
+	p := c.shard
+	p.mu.Lock()
+	answered, refused := p.numbersOf(p.delivered[:cr.answers]), p.numbersOf(p.refused[:cr.refused])
+	p.mu.Unlock()
 	synctest.Test(t, func(t *testing.T) {
-		shard, err := openPiped(cr.FS, cr.wall, func(err error) { violation = err.Error() })
+		shard, err := openPiped(cr.FS, cr.wall, func(err error) { violation = err.Error() }, nil)
 		if err != nil {
 			violation = err.Error()
 			return
 		}
 		defer shard.Close()
-		if text := c.tape.Compare(c.seed, shard, answered, cr.sent, 12); text != "" {
+		if text := c.tape.Compare(c.seed, shard, answered, refused, cr.sent, cr.served, 12); text != "" {
 			violation = text
 			return
 		}
@@ -201,10 +221,9 @@ func (c *crashRun) check(t *testing.T, cr crash) (violation string) {
 	return violation
 }
 
-// cut plays the history and cuts the power at about one in so many operations that
-// write. It returns how many crashes it looked at, and what was wrong after the first that is.
-func (c *crashRun) cut(t *testing.T, every int) (points int, violation string) {
-	var crashes []crash
+// crashes plays the history and returns what power cuts at about one in so many operations that
+// write would leave.
+func (c *crashRun) crashes(t *testing.T, every int) (crashes []crash) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := disktest.New()
 		if c.layer != nil {
@@ -218,6 +237,12 @@ func (c *crashRun) cut(t *testing.T, every int) (points int, violation string) {
 			}
 		}), func(err error) { t.Errorf("fatal: %v", err) }, func() bool { return false })
 	})
+	return crashes
+}
+
+// cut returns how many such crashes it looked at, and what was wrong after the first that is.
+func (c *crashRun) cut(t *testing.T, every int) (points int, violation string) {
+	crashes := c.crashes(t, every)
 	for i, cr := range crashes {
 		if violation := c.check(t, cr); violation != "" {
 			return i + 1, violation
@@ -250,61 +275,6 @@ func TestShardCrash(t *testing.T) {
 	t.Logf("%d crash points, %d points of the tape", points, c.tape.Points())
 	if points < 10 {
 		t.Errorf("only %d crash points", points)
-	}
-}
-
-// The k-th write or sync of a table or manifest fails, once or with all behind it: the
-// node stops or goes on, and what is left on a healthy disk is held to the same (F4, F5).
-//
-//	go test ./tests/model -run TestShardFaults -crash.fault-every 1 -timeout 2h
-func TestShardFaults(t *testing.T) {
-	seed := crashSeedOf(t)
-	for _, f := range []struct {
-		name string
-		err  error
-		hits func(disktest.Op) bool
-		ever bool
-	}{
-		{"EIO once", syscall.EIO, disktest.Filling, false},
-		{"disk full for ever", syscall.ENOSPC, disktest.Filling, true},
-	} {
-		t.Run(f.name, func(t *testing.T) {
-			stopped, ops := 0, 1<<30
-			for k := 1 + int(seed%uint64(*faultEvery)); k < ops; k += *faultEvery {
-				c := &crashRun{seed: seed, steps: *crashSteps}
-				fault := &disktest.Fault{K: k, Ever: f.ever, Err: f.err, Hits: func(op disktest.Op) bool { return c.until.Load() > 0 && f.hits(op) }}
-				fault.Later = func(op disktest.Op) {
-					if disktest.MakesTable(op) {
-						time.Sleep(time.Millisecond) // Pebble would try again for ever, and virtual time stand still
-					}
-				}
-				var left crash
-				synctest.Test(t, func(t *testing.T) {
-					disk := disktest.New()
-					ends := func(error) {
-						if fault.Heal() {
-							left = c.now()
-							failed, _ := fault.Failed()
-							left.Cut = disk.Cut([]int{0, 50, 100}[k%3], uint64(k), failed)
-						}
-					}
-					c.play(t, fault.On(disk), ends, fault.Healed)
-					_, ops = fault.Failed()
-					if fault.Healed() {
-						stopped++
-						ops = 1 << 30
-					}
-					ends(nil)
-				})
-				if violation := c.check(t, left); violation != "" {
-					t.Fatalf("%v at operation %d: %s", f.err, k, violation)
-				}
-			}
-			t.Logf("the node stopped %d times", stopped)
-			if stopped == 0 {
-				t.Error("no fault stopped the node")
-			}
-		})
 	}
 }
 

@@ -19,6 +19,8 @@
 //	scenes.go     commands in an order that rarely comes by chance
 //	run.go        Subject, Run, the shrinker
 //	walk.go       walks by cursor, with other commands between their parts
+//	bulk.go       commands on many jobs, slice by slice
+//	slices.go     histories in which others send commands between those slices
 //	tape.go       histories with several commands in flight, to compare what a crash left with
 //	broken.go     a model as a Subject, with faults put in to prove that Run sees them
 //

@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -18,9 +19,9 @@ func (m *Model) deadJobs(queue string) []*job {
 	return jobs
 }
 
-func (m *Model) dqrequeue(args []string) Reply {
+func (m *Model) dqrequeue(args []string) (*sliced, Reply) {
 	if len(args) < 3 {
-		return fail("ERR", "wrong number of arguments")
+		return nil, fail("ERR", "wrong number of arguments")
 	}
 	w := &words{args: args[2:]}
 	var delay, spread int64
@@ -29,7 +30,7 @@ func (m *Model) dqrequeue(args []string) Reply {
 	for !w.empty() {
 		name, ok := w.option(map[string]string{"DELAY": "delay", "SPREAD": "spread", "ALL": "which", "IDS": "which"})
 		if !ok {
-			return errSyntax
+			return nil, errSyntax
 		}
 		if name == "ALL" {
 			all = true
@@ -38,7 +39,7 @@ func (m *Model) dqrequeue(args []string) Reply {
 		if name == "IDS" {
 			rows, bad := counted(&words{args: append([]string{"IDS"}, w.args...)}, "IDS", 1, 10000)
 			if bad != nil {
-				return *bad
+				return nil, *bad
 			}
 			for _, row := range rows {
 				ids = append(ids, row[0])
@@ -48,11 +49,11 @@ func (m *Model) dqrequeue(args []string) Reply {
 		}
 		value, ok := w.next()
 		if !ok {
-			return errSyntax
+			return nil, errSyntax
 		}
 		ns, ok := parseDur(value)
 		if !ok {
-			return badTime(value)
+			return nil, badTime(value)
 		}
 		if name == "DELAY" {
 			delay = ns
@@ -61,45 +62,56 @@ func (m *Model) dqrequeue(args []string) Reply {
 		}
 	}
 	if !all && !given {
-		return errSyntax
+		return nil, errSyntax
 	}
 	limit := maxAhead
 	if own := m.of(args[1]).MaxDelay; own > 0 {
 		limit = min(limit, own)
 	}
 	if delay+spread > limit {
-		return badTime("too far ahead")
+		return nil, badTime("too far ahead")
 	}
-	var jobs []*job
+	queue, start := args[1], m.nowNs
 	n := int64(len(ids))
 	if all {
-		jobs = m.deadJobs(args[1])
-		n = int64(len(jobs))
-		sort.SliceStable(jobs, func(a, b int) bool { return idLess(jobs[a].id, jobs[b].id) }) // READINGS 75
+		n = int64(len(m.deadJobs(queue)))
 	}
-	for _, id := range ids {
-		if j := m.find(args[1], id); j != nil && j.state == "dead" {
-			jobs = append(jobs, j)
+	requeue := func(m *Model, w *sliced, j *job) bool {
+		limit := m.of(queue).MaxLen
+		if limit > 0 && m.liveCount(queue) >= limit {
+			w.left = 0
+			return false
 		}
-	}
-	done := int64(0)
-	for _, j := range jobs {
-		limit := m.of(args[1]).MaxLen
-		if limit > 0 && m.liveCount(args[1]) >= limit {
-			break
-		}
-		due := instant{ns: m.nowNs + delay + done*(spread/n)}
-		if m.find(args[1], j.id) != j || j.state != "dead" || j.fixedExpire && m.toWall(j.expire) <= m.toWall(due) {
-			continue
+		due := instant{ns: start + delay + w.done*(spread/n)}
+		if m.find(queue, j.id) != j || j.state != "dead" || j.fixedExpire && m.toWall(j.expire) <= m.toWall(due) {
+			return false
 		}
 		j.attempt, j.token, j.nacked = 0, 0, 0
 		j.reasonOpen = true
 		m.setDue(j, due)
-		if done++; all && done == int64(m.atMost) {
-			break
-		}
+		return true
 	}
-	return number(done)
+	if !all {
+		w := &sliced{left: 1}
+		for _, id := range ids {
+			if j := m.find(queue, id); j != nil && w.left > 0 && requeue(m, w, j) {
+				w.done++
+			}
+		}
+		return nil, number(w.done)
+	}
+	if n == 0 {
+		return nil, number(0)
+	}
+	return m.newBulk(&sliced{queue: queue, take: requeue, find: func(m *Model) (jobs []*job) {
+		for _, j := range m.deadJobs(queue) {
+			if m.find(queue, j.id) == j {
+				jobs = append(jobs, j)
+			}
+		}
+		sort.SliceStable(jobs, func(a, b int) bool { return idLess(jobs[a].id, jobs[b].id) }) // READINGS 75
+		return jobs
+	}})
 }
 
 // leasedJobs are the leased jobs of a queue, in the order of the bytes of their ids. Only where a bulk command stops half done may the order show.
@@ -111,31 +123,36 @@ func (m *Model) leasedJobs(queue string) []*job {
 
 func idLess(x, y string) bool { return len(x) < len(y) || len(x) == len(y) && x < y }
 
-func (m *Model) dqrelease(args []string) Reply {
+func (m *Model) dqrelease(args []string) (*sliced, Reply) {
 	switch {
 	case len(args) != 4:
-		return fail("ERR", "wrong number of arguments")
+		return nil, fail("ERR", "wrong number of arguments")
 	case !strings.EqualFold(args[2], "WORKER"):
-		return errSyntax
+		return nil, errSyntax
 	case !validName(args[3], 255):
-		return fail("BADID", "worker")
+		return nil, fail("BADID", "worker")
 	}
-	done := int64(0)
-	for _, j := range m.leasedJobs(args[1]) {
-		if j.worker == args[3] {
+	queue, worker, start := args[1], args[3], m.nowNs
+	its := func(j *job) bool { return j.state == "leased" && j.worker == worker && j.takenNs <= start }
+	return m.newBulk(&sliced{
+		queue: queue,
+		find: func(m *Model) []*job {
+			return slices.DeleteFunc(m.leasedJobs(queue), func(j *job) bool { return !its(j) })
+		},
+		take: func(m *Model, _ *sliced, j *job) bool {
+			if !its(j) {
+				return false
+			}
 			j.leaseEnd = m.nowNs
 			m.endLease(j)
-			if done++; done == int64(m.atMost) {
-				break
-			}
-		}
-	}
-	return number(done)
+			return true
+		},
+	})
 }
 
-func (m *Model) dqpurge(args []string) Reply {
+func (m *Model) dqpurge(args []string) (*sliced, Reply) {
 	if len(args) < 2 {
-		return fail("ERR", "wrong number of arguments")
+		return nil, fail("ERR", "wrong number of arguments")
 	}
 	w := &words{args: args[2:]}
 	var states []string
@@ -144,31 +161,31 @@ func (m *Model) dqpurge(args []string) Reply {
 	for !w.empty() {
 		name, ok := w.option(map[string]string{"STATE": "", "DUE": "due", "LIMIT": "limit", "DRYRUN": "dryrun"})
 		if !ok {
-			return errSyntax
+			return nil, errSyntax
 		}
 		switch name {
 		case "STATE":
 			state, bad := parseState(w)
 			if bad != nil {
-				return *bad
+				return nil, *bad
 			}
 			states = append(states, state)
 		case "DUE":
 			from, _ := w.next()
 			to, ok := w.next()
 			if !ok {
-				return errSyntax
+				return nil, errSyntax
 			}
 			var ok1, ok2 bool
 			low, ok1 = m.parseBound(from)
 			high, ok2 = m.parseBound(to)
 			if !ok1 || !ok2 {
-				return badTime(from + " " + to)
+				return nil, badTime(from + " " + to)
 			}
 		case "LIMIT":
 			value, _ := w.next()
 			if limit, ok = parseInt(value, 1, 1<<53-1); !ok {
-				return errNumber
+				return nil, errNumber
 			}
 		case "DRYRUN":
 			dry = true
@@ -182,62 +199,88 @@ func (m *Model) dqpurge(args []string) Reply {
 		}
 		return states == nil && (state == "ready" || state == "delayed")
 	}
-	var jobs []*job
-	for _, some := range [][]*job{m.readyJobs(args[1]), m.delayedJobs(args[1]), m.leasedJobs(args[1]), m.deadJobs(args[1])} {
-		for _, j := range some {
-			if wanted(j.state) && m.between(j, low, high) && int64(len(jobs)) < limit {
-				jobs = append(jobs, j)
+	its := func(m *Model, j *job) bool { return wanted(j.state) && m.between(j, low, high) }
+	purge, reply := m.newBulk(m.purging(args[1], its))
+	if purge == nil {
+		return nil, reply
+	}
+	purge.left = limit
+	purge.repeat = wanted("dead") && (wanted("ready") || wanted("delayed") || wanted("leased"))
+	if dry {
+		return nil, number(min(limit, int64(len(purge.find(m)))))
+	}
+	return purge, reply
+}
+
+// purging takes the jobs of a queue: ready ones, delayed ones, leased ones, dead ones.
+func (m *Model) purging(queue string, its func(m *Model, j *job) bool) *sliced {
+	return &sliced{
+		queue: queue,
+		find: func(m *Model) []*job {
+			jobs := slices.Concat(m.readyJobs(queue), m.delayedJobs(queue), m.leasedJobs(queue), m.deadJobs(queue))
+			return slices.DeleteFunc(jobs, func(j *job) bool { return !its(m, j) })
+		},
+		take: func(m *Model, _ *sliced, j *job) bool {
+			if !its(m, j) {
+				return false
+			}
+			m.count(queue).purged++
+			m.remove(j)
+			if m.live(queue, j.id) == nil {
+				m.forget(queue, j.id)
+			}
+			return true
+		},
+	}
+}
+
+func (m *Model) dqdrop(args []string) (*sliced, Reply) {
+	switch {
+	case len(args) < 2:
+		return nil, fail("ERR", "wrong number of arguments")
+	case len(args) > 3 || len(args) == 3 && !strings.EqualFold(args[2], "FORCE"):
+		return nil, errSyntax
+	}
+	queue := args[1]
+	w, reply := m.newBulk(m.purging(queue, func(*Model, *job) bool { return true }))
+	switch {
+	case w == nil:
+		return nil, reply
+	case !m.holds(queue):
+		return nil, m.drop(queue)
+	case len(args) == 2:
+		return nil, fail("NOTEMPTY", "it holds jobs")
+	}
+	w.repeat = true
+	w.end = func(m *Model, w *sliced) Reply {
+		if !m.has(w) {
+			return number(0) // somebody else did
+		}
+		return m.drop(queue)
+	}
+	return w, reply
+}
+
+func (m *Model) holds(queue string) bool {
+	return slices.ContainsFunc(m.jobs, func(j *job) bool { return j.queue == queue })
+}
+
+// drop forgets a queue. Jobs that it holds came meanwhile: they are the first of a new one (READINGS 74).
+func (m *Model) drop(queue string) Reply {
+	m.memories = slices.DeleteFunc(m.memories, func(r memory) bool {
+		j := m.live(queue, r.id)
+		return r.queue == queue && (j == nil || j.accepted != r.job)
+	})
+	was := m.counts[queue]
+	m.unmake(queue)
+	if m.holds(queue) {
+		m.counts[queue] = &counters{born: was.born}
+		for _, j := range m.jobs {
+			if j.queue == queue {
+				m.counts[queue].added++
 			}
 		}
 	}
-	for i, j := range jobs {
-		if dry || m.atMost > 0 && i == m.atMost {
-			break
-		}
-		m.count(args[1]).purged++
-		m.remove(j)
-		if m.live(args[1], j.id) == nil {
-			m.forget(args[1], j.id)
-		}
-	}
-	return number(int64(len(jobs)))
-}
-
-func (m *Model) dqdrop(args []string) Reply {
-	switch {
-	case len(args) < 2:
-		return fail("ERR", "wrong number of arguments")
-	case len(args) > 3 || len(args) == 3 && !strings.EqualFold(args[2], "FORCE"):
-		return errSyntax
-	}
-	queue := args[1]
-	if m.counts[queue] == nil {
-		return number(0)
-	}
-	var jobs []*job
-	for _, j := range m.jobs {
-		if j.queue == queue {
-			jobs = append(jobs, j)
-		}
-	}
-	if len(jobs) > 0 && len(args) == 2 {
-		return fail("NOTEMPTY", "it holds jobs")
-	}
-	if m.atMost > 0 { // until its end it purges
-		return m.dqpurge([]string{"DQPURGE", queue, "STATE", "ready", "STATE", "delayed", "STATE", "leased", "STATE", "dead"})
-	}
-	for _, j := range jobs {
-		m.remove(j)
-		m.forget(queue, j.id)
-	}
-	kept := m.memories[:0]
-	for _, r := range m.memories {
-		if r.queue != queue {
-			kept = append(kept, r)
-		}
-	}
-	m.memories = kept
-	m.unmake(queue)
 	return number(1)
 }
 

@@ -58,6 +58,7 @@ type memory struct {
 	queue, id, request string
 	answer             Reply
 	until              int64 // progress; at that moment it is forgotten
+	job                int64 // order of acceptance of the job that was made
 }
 
 // counters are those of DQSTATS.
@@ -533,7 +534,7 @@ func (m *Model) command(args []string) Reply {
 		"DQCONFIG": m.dqconfig, "DQPAUSE": m.dqpause, "DQRESUME": m.dqresume, "DQPOP": m.dqpop, "DQMPOP": m.dqpop, "DQACK": m.dqack, "DQMACK": m.dqmack, "DQNACK": m.dqnack,
 		"DQEXTEND": m.dqextend, "DQMEXTEND": m.dqmextend, "DQGET": m.dqget, "DQLEN": m.dqlen, "DQPEEK": m.dqpeek, "DQSTATS": m.dqstats,
 		"DQRANGE": m.dqrange, "DQCOUNT": m.dqcount, "DQSCAN": m.page, "DQDEAD": m.page, "DQQUEUES": m.page, "SCAN": m.page,
-		"DQREQUEUE": m.dqrequeue, "DQRELEASE": m.dqrelease, "DQPURGE": m.dqpurge, "DQDROP": m.dqdrop,
+		"DQREQUEUE": m.whole(m.dqrequeue), "DQRELEASE": m.whole(m.dqrelease), "DQPURGE": m.whole(m.dqpurge), "DQDROP": m.whole(m.dqdrop),
 		"DBSIZE": m.dbsize, "EXISTS": m.exists, "TYPE": m.typeOf,
 	}[strings.ToUpper(args[0])]
 	if run == nil {

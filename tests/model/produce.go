@@ -407,7 +407,7 @@ func (m *Model) accept(queue string, n newJob, o addOptions) Reply {
 	switch o.flag {
 	case "IDEM":
 		m.forget(queue, j.id)
-		m.memories = append(m.memories, memory{queue, j.id, o.withDue(n.due).request(n.payload), answer, m.nowNs + m.idMemory(queue)})
+		m.memories = append(m.memories, memory{queue, j.id, o.withDue(n.due).request(n.payload), answer, m.nowNs + m.idMemory(queue), j.accepted})
 	case "UPSERT", "XX":
 		m.forget(queue, j.id)
 	default:

@@ -73,8 +73,10 @@ type subject struct {
 	calls   int
 	ahead   int64 // of progress before the clock's Mono: time that passed in restarts
 	limits  evaluate.Limits
-	early   int64 // shard.Options.Early
-	stays   bool  // the shard lives as long as the subject
+	early   int64  // shard.Options.Early
+	slice   int    // shard.Options.Slice
+	stays   bool   // the shard lives as long as the subject
+	wait    func() // until all is done that follows from what was done
 }
 
 // restartEvery is after how many commands the shard is ended and made anew from
@@ -93,7 +95,7 @@ func newSubject(seed uint64) *subject {
 	s := &subject{
 		clock: &clock{Go: tsc.NewGo()}, state: state,
 		clients: map[int]*shardtest.Client{}, parked: map[int]bool{},
-		limits: evaluate.DefaultLimits(),
+		limits: evaluate.DefaultLimits(), wait: synctest.Wait,
 	}
 	s.limits.HotRecords = []int{0, 3, 1 << 15}[seed%3]
 	s.limits.WindowBytes = []int{1, 300, 8 << 20}[seed/3%3]
@@ -106,10 +108,10 @@ func (s *subject) start() {
 	s.applied = s.log.Applied
 	s.shard = shard.New(shard.Options{
 		Log: s.log, State: s.state, Clock: s.clock, Logger: slog.New(slog.DiscardHandler),
-		Limits: s.limits, Early: s.early, ClockTrust: int64(24 * time.Hour),
+		Limits: s.limits, Early: s.early, Slice: s.slice, ClockTrust: int64(24 * time.Hour),
 		Fatal: func(err error) { panic(err) },
 	})
-	synctest.Wait()
+	s.wait()
 }
 
 func (s *subject) stop() {
@@ -140,7 +142,7 @@ func (s *subject) Do(client int, args []string) (model.Reply, bool) {
 		s.start()
 	}
 	c.Do(s.shard, args...)
-	synctest.Wait()
+	s.wait()
 	s.collect(client)
 	replies := c.Replies()
 	if len(replies) == 0 {
@@ -158,7 +160,7 @@ func (s *subject) Exec(client int, queued [][]string) model.Reply {
 		s.clients[client] = c
 	}
 	c.Exec(s.shard, queued...)
-	synctest.Wait()
+	s.wait()
 	s.collect(client)
 	return tree(c.Replies()[0].Reply)
 }
@@ -166,7 +168,7 @@ func (s *subject) Exec(client int, queued [][]string) model.Reply {
 func (s *subject) AdvanceTo(progress int64) {
 	now, _ := s.Now()
 	time.Sleep(time.Duration(progress - now))
-	synctest.Wait()
+	s.wait()
 	s.collect(-1)
 }
 
@@ -201,7 +203,7 @@ func (s *subject) Drop(client int) {
 		return
 	}
 	s.clients[client].Leave(s.shard)
-	synctest.Wait()
+	s.wait()
 	s.clients[client].Replies()
 	delete(s.clients, client)
 	delete(s.parked, client)

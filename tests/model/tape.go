@@ -270,13 +270,21 @@ func (t *Tape) land(stop func() bool) string {
 	return t.r.clocks()
 }
 
-// Compare holds a subject that was started after a crash against the tape: it must be what the model is behind some point, which has all that was answered, up to
-// upTo, and then go on like the model for some steps. It returns how not, "" if it is.
-func (t *Tape) Compare(seed uint64, subject Subject, answered []int, upTo, steps int) (violation string) {
+// Compare holds a subject that was started after a crash against the tape: it must be what the model is behind some point, which has all that was answered and
+// nothing that was refused, up to upTo, and then go on like the model for some steps. It may have been started before, at a moment of progress, without a command:
+// 0 = it was not. It returns how not, "" if it is.
+func (t *Tape) Compare(seed uint64, subject Subject, answered, refused []int, upTo int, started int64, steps int) (violation string) {
 	from, half := t.reliedOn(answered)
+	upTo = min(upTo, len(t.points)-1)
+	begun := upTo // the last point behind which a command may be half done
+	for _, n := range refused {
+		if at, ok := t.wantAt[n]; ok {
+			upTo, begun = min(upTo, at-1), min(begun, at-2)
+		}
+	}
 	why := ""
-	try := func(at int, atMost int, again []string) bool {
-		r := t.revive(at, subject, atMost, again)
+	tryFrom := func(started int64, at int, atMost int, again []string) bool {
+		r := t.revive(at, subject, atMost, again, started)
 		if text := r.check(); text != "" {
 			if why == "" {
 				why = fmt.Sprintf("behind point %d (%s): %s", at, t.points[at].op, text)
@@ -286,13 +294,16 @@ func (t *Tape) Compare(seed uint64, subject Subject, answered []int, upTo, steps
 		violation = r.goOnFor(seed, steps, again)
 		return true
 	}
-	for at := min(upTo, len(t.points)-1); at >= from; at-- {
+	try := func(at int, atMost int, again []string) bool {
+		return tryFrom(0, at, atMost, again) || started > 0 && tryFrom(started, at, atMost, again)
+	}
+	for at := upTo; at >= from; at-- {
 		if try(at, 0, nil) {
 			return violation
 		}
 	}
 	// A command on many jobs may be half done: it takes them in an order that is known.
-	for at := min(upTo, len(t.points)-1); at >= half; at-- {
+	for at := begun; at >= half; at-- {
 		p := t.points[at]
 		for n := 1; p.bulk != nil && n <= len(p.model.jobs); n++ {
 			if try(at, n, p.bulk) {
@@ -304,7 +315,7 @@ func (t *Tape) Compare(seed uint64, subject Subject, answered []int, upTo, steps
 }
 
 // revive is the model at a point, as a restart at the subject's present leaves it. The names are those of the whole tape up to there.
-func (t *Tape) revive(at int, subject Subject, atMost int, half []string) *runner {
+func (t *Tape) revive(at int, subject Subject, atMost int, half []string, started int64) *runner {
 	opt := t.r.opt
 	m := t.points[at].model.copy()
 	if half != nil {
@@ -317,7 +328,12 @@ func (t *Tape) revive(at int, subject Subject, atMost int, half []string) *runne
 		j.holder = -1 // READINGS 62
 	}
 	progress, wall := subject.Now()
-	m.nowNs, m.offsetNs = progress, wall-progress
+	m.offsetNs = wall - progress
+	if started > 0 {
+		m.nowNs = started
+		m.settle()
+	}
+	m.nowNs = progress
 	m.settle()
 	names := NewNames()
 	names.unheard = true

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,8 @@ type mutant struct {
 	tests string // the package that must notice
 	run   string // its tests, for -run
 	args  []string
+	// breaks are the invariants and faults of PROMISES that it is the proof of, as in "I2 F4".
+	breaks string
 }
 
 const (
@@ -55,7 +58,7 @@ var mutants = []mutant{
 	{
 		name:  "deliver 1 ns early",
 		edits: []edit{{batch, "return t.Ns <= n.In(t.Domain)", "return t.Ns-1 <= n.In(t.Domain)"}},
-		tests: "./tests/model", run: "TestShard$", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds, breaks: "I1",
 	},
 	{
 		name: "lose the ready index on restart",
@@ -63,17 +66,17 @@ var mutants = []mutant{
 			{heads, "	if q == nil {\n		return nil, true\n	}", "	if q == nil {\n		return nil, false\n	}"},
 			{heads, "	return q == nil || !q.complete && len(q.items) < n", "	return q != nil && !q.complete && len(q.items) < n"},
 		},
-		tests: "./tests/model", run: "TestShard$", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds, breaks: "I14",
 	},
 	{
 		name:  "accept a stale token",
 		edits: []edit{{settle, "(t.Token != j.is.Token || j.is.TokenState == record.TokenStale)", "t.Token != j.is.Token"}},
-		tests: "./tests/model", run: "TestShard$", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds, breaks: "I3",
 	},
 	{
 		name:  "forget the IDEM memory of an ended job",
 		edits: []edit{{idem, "	b.setIdem(q, rec.ID, &record.Idem{Digest: rec.Idem, Until: rec.IdemUntil})\n", ""}},
-		tests: "./tests/model", run: "TestShard$", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds, breaks: "I5",
 	},
 	{
 		name:  "a cancel keeps the IDEM memory",
@@ -83,12 +86,12 @@ var mutants = []mutant{
 	{
 		name:  "ignore the priority",
 		edits: []edit{{heads, "cmp.Compare(a.Pri, b.Pri), ", ""}},
-		tests: "./tests/model", run: "TestShard$", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds, breaks: "I6",
 	},
 	{
 		name:  "forget to load wake-ups from the store",
 		edits: []edit{{window, "	scan(last, func(h Hint) bool {", "	scan(math.MaxInt64, func(h Hint) bool {"}},
-		tests: "./tests/model", run: "TestShard$", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds, breaks: "I2",
 	},
 	{
 		name:  "keep the wall window when the clock goes back",
@@ -98,7 +101,7 @@ var mutants = []mutant{
 	{
 		name:  "follow a forward step at once",
 		edits: []edit{{line, "mono-t.since >= standing && t.trusted()", "t.trusted()"}},
-		tests: "./tests/model", run: "TestShard$", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds, breaks: "F15",
 	},
 	{
 		name:  "follow a step beyond clock-trust",
@@ -123,7 +126,7 @@ var mutants = []mutant{
 	{
 		name:  "take a suspension for a step",
 		edits: []edit{{"server/shard/clock.go", "	clock.CatchUp()\n", ""}},
-		tests: "./server/shard", run: "TestSuspension",
+		tests: "./server/shard", run: "TestSuspension", breaks: "F13",
 	},
 	{
 		name: "release all the jobs of a step at once",
@@ -136,12 +139,12 @@ var mutants = []mutant{
 	{
 		name:  "count no lease time-out as an attempt's end",
 		edits: []edit{{state, "	if b.usedUp(j, rec) {\n		b.die(j, rec, record.CauseAttempts)\n		return\n	}\n	rec.Due", "	rec.Due"}},
-		tests: "./tests/model", run: "TestShard$", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds, breaks: "I13",
 	},
 	{
 		name:  "lose a gauge",
 		edits: []edit{{batch, "			g.Leased += sign\n", "			g.Leased = max(0, g.Leased+sign)\n			g.Ready += 0\n			if sign < 0 {\n				g.Delayed++\n			}\n"}},
-		tests: "./tests/model", run: "TestShard$", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds, breaks: "I7",
 	},
 	{
 		name:  "a lease 1 ns too long",
@@ -166,7 +169,7 @@ var mutants = []mutant{
 	{
 		name:  "answer before what was seen is committed",
 		edits: []edit{{actor, "	if len(s.flights) > 0 {\n		s.held", "	if len(s.flights) > 9 {\n		s.held"}},
-		tests: "./server/shard", run: "TestEntriesInFlight",
+		tests: "./server/shard", run: "TestEntriesInFlight", breaks: "I11",
 	},
 	{
 		name:  "a range begins 1 ns early",
@@ -236,7 +239,7 @@ var mutants = []mutant{
 	{
 		name:  "let one client have any number of commands unanswered",
 		edits: []edit{{"server/options.go", "def(&o.PendingCalls, 4096)", "def(&o.PendingCalls, 1<<30)"}},
-		tests: "./tests", run: "FloodIsFair",
+		tests: "./tests", run: "FloodIsFair", breaks: "I15",
 	},
 	{
 		name:  "take too many connections for probes",
@@ -266,7 +269,7 @@ var mutants = []mutant{
 	{
 		name:  "a discarded transaction keeps its jobs",
 		edits: []edit{{multi, "		*u.jobs[i].job = u.jobs[i].was\n", "		_ = i\n"}},
-		tests: "./tests/model", run: "TestShard$", args: seeds,
+		tests: "./tests/model", run: "TestShard$", args: seeds, breaks: "I10",
 	},
 	{
 		name:  "a discarded transaction keeps its IDEM memories",
@@ -351,7 +354,7 @@ var mutants = []mutant{
 	{
 		name:  "the check ignores the checksums of tables",
 		edits: []edit{{"persist/tables.go", "	err = r.ValidateBlockChecksums()\n", ""}},
-		tests: "./cmd/dqd", run: "TestCheckCommand",
+		tests: "./cmd/dqd", run: "TestCheckCommand", breaks: "F7",
 	},
 	{
 		name:  "the check ignores the checksum of a log entry",
@@ -361,7 +364,7 @@ var mutants = []mutant{
 	{
 		name:  "a full disk does not cost the ballast",
 		edits: []edit{{"persist/ballast.go", "	err := b.remove()\n	b.mu.Unlock()", "	var err error\n	b.mu.Unlock()"}},
-		tests: "./persist", run: "TestBallast",
+		tests: "./persist", run: "TestBallast", breaks: "F5",
 	},
 	{
 		name: "a failed write goes unheard",
@@ -391,12 +394,12 @@ func (f *loudFile) WriteAt`}},
 			{"server/dispatch.go", "c.add(entry{reply: errLoading, row: c.srv.rows[row], done: true, last: true})\n\treturn waitNothing, true", "c.add(entry{reply: errLoading, row: c.srv.rows[row], done: true})\n\treturn waitNothing, false"},
 			{"server/output.go", "e.last || isLastReply(reply)", "e.last"},
 		},
-		tests: "./tests/clients", run: "ResentPipelineRunsOnce",
+		tests: "./tests/clients", run: "ResentPipelineRunsOnce", breaks: "F12",
 	},
 	{
 		name:  "answer before the entry is committed, and lose power",
 		edits: []edit{{actor, "	s.opt.Log.Propose(entry, func(err error) { s.committed(f, err) })\n", "	deliverAll(f.answers)\n	f.answers = nil\n	s.opt.Log.Propose(entry, func(err error) { s.committed(f, err) })\n"}},
-		tests: "./tests/model", run: "TestShardCrash$", args: crashes,
+		tests: "./tests/model", run: "TestShardCrash$", args: crashes, breaks: "F1 F2 F3",
 	},
 	{
 		name:  "a purge keeps the IDEM memory",
@@ -416,7 +419,7 @@ func (f *loudFile) WriteAt`}},
 	{
 		name:  "say that nothing was done when a slice was",
 		edits: []edit{{"server/shard/bulk.go", "	if c.partly {", "	if c.partly && reply == nil {"}},
-		tests: "./server/shard", run: "BulkEndsInBetween",
+		tests: "./server/shard", run: "BulkEndsInBetween", breaks: "I17",
 	},
 	{
 		name:  "requeue a dead job that would expire at once",
@@ -476,7 +479,7 @@ func (f *loudFile) WriteAt`}},
 	{
 		name:  "lease to a client whose end is not read yet",
 		edits: []edit{{actor, "Client.Left() }", "Client.Gone() }"}},
-		tests: "./server/shard", run: "TestUnnoticedLeaver",
+		tests: "./server/shard", run: "TestUnnoticedLeaver", breaks: "F19",
 	},
 	{
 		name:  "tell a client that is gone that there are no jobs",
@@ -491,7 +494,7 @@ func (f *loudFile) WriteAt`}},
 	{
 		name:  "believe a backup without looking at its sums",
 		edits: []edit{{"raftfsm/archive/reader.go", "binary.BigEndian.Uint64(sum[:]) != want", "want != want"}},
-		tests: "./raftfsm", run: "TestDamagedBackup",
+		tests: "./raftfsm", run: "TestDamagedBackup", breaks: "I16",
 	},
 	{
 		name:  "a restored folder is a node's before it was verified",
@@ -563,6 +566,83 @@ func (f *loudFile) WriteAt`}},
 		edits: []edit{{"persist/files.go", "return plainFS{vfs.Default}", "return vfs.Default"}},
 		tests: "./cmd/dqd", run: "TestCheckCommand",
 	},
+	{
+		name:  "a cancel that was counted leaves the job",
+		edits: []edit{{settle, "		b.bump(q, cancelled, 1)\n		b.change(j, nil)\n", "		b.bump(q, cancelled, 1)\n"}},
+		tests: "./tests", run: "TestSessionsInVirtualTime/dqcancel$", breaks: "I4",
+	},
+	{
+		name:  "the hash of the state is that of the latest entry",
+		edits: []edit{{apply, "	d.Write(b[:])\n", ""}},
+		tests: "./raftfsm/effect", run: "TestStateHash", breaks: "I8",
+	},
+	{
+		name:  "an entry turns time back",
+		edits: []edit{{apply, "h.Time < last.Time || ", ""}},
+		tests: "./raftfsm", run: "TestRefusedBeforeLog", breaks: "I12",
+	},
+	{
+		name: "a failed sync goes unheard",
+		edits: []edit{
+			{"persist/loud.go", "return f.heard(\"syncing\", f.File.Sync())", "f.File.Sync(); return nil"},
+			{"persist/loud.go", "return f.heard(\"syncing\", f.File.SyncData())", "f.File.SyncData(); return nil"},
+			{"persist/loud.go", "	full, err = f.File.SyncTo(length)\n	return full, f.heard(\"syncing\", err)", "	full, _ = f.File.SyncTo(length)\n	return full, nil"},
+		},
+		tests: "./tests/model", run: "TestShardFaults/EIO_once_in_the_log", args: []string{"-crash.seed", "3"}, breaks: "F4",
+	},
+	{
+		name:  "believe a counter that is far off",
+		edits: []edit{{"tsc/discipline.go", "d.inUse && (r > maxResidual || r < -maxResidual)", "d.inUse && r > 1000*maxResidual"}},
+		tests: "./tsc", run: "TestSessions", breaks: "F16",
+	},
+	{
+		name:  "accept without a pause when files are used up",
+		edits: []edit{{"server/accept.go", "pause = min(max(2*pause, acceptPauseMin), acceptPauseMax)", "pause = acceptPauseMin"}},
+		tests: "./server", run: "TestAcceptBackOff", breaks: "F18",
+	},
+	{
+		name:  "take an argument of twice the limit",
+		edits: []edit{{"server/resp/framer.go", "case f.number > f.Limits.Bulk:", "case f.number > 2*f.Limits.Bulk:"}},
+		tests: "./server/resp", run: "TestFramer", breaks: "F20",
+	},
+}
+
+// unproved are the faults that no mutant is the proof of.
+var unproved = map[string]string{
+	"F6": "the disk of TestSlowDisk stalls for 10 s: too long to be run twice",
+}
+
+// Of each invariant and each fault that the documents name, one mutant at least shows that its
+// checker can fail.
+func TestEachPromiseHasAMutant(t *testing.T) {
+	promises := map[string]bool{} // whether there is a mutant
+	for file, row := range map[string]string{"../../ARCHITECTURE.md": `(?m)^\| I\d+ \|`, "../README.md": `(?m)^\| F\d+ .*? \|`} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cell := range regexp.MustCompile(row).FindAllString(string(text), -1) {
+			for _, p := range regexp.MustCompile(`\b[IF]\d+\b`).FindAllString(cell, -1) {
+				promises[p] = false
+			}
+		}
+	}
+	if len(promises) < 29 {
+		t.Fatalf("only %d promises are found in the documents", len(promises))
+	}
+	for _, m := range mutants {
+		for p := range strings.FieldsSeq(m.breaks) {
+			if _, ok := promises[p]; !ok {
+				t.Errorf("%s: there is no %s", m.name, p)
+			}
+			promises[p] = true
+		}
+	}
+	for p, has := range promises {
+		if why := unproved[p]; has == (why != "") {
+			t.Errorf("%s: a mutant breaks it: %v; why there is none: %q", p, has, why)
+		}
+	}
 }
 
 func TestEachMutantIsCaught(t *testing.T) {
