@@ -10,11 +10,13 @@
 //	fault.go      what happens when a write or a sync fails: the process ends
 //	loud.go       which errors of the system count as such, and where they are heard
 //	pause.go      merges of tables that find no room wait
+//	rest.go       flushes and merges rest, so that whoever serves need not wait
 //	reclaim.go    the room of what was deleted, given back at once
 //	ballast.go    a file that holds disk space, for a full disk
 //	readonly.go   looking at a folder without changing it
 //	tables.go     every block of a store's tables against its checksum
-//	files.go      file systems, permissions, locks, small files written whole
+//	files.go      file systems, permissions, small files written whole
+//	lock_*.go     a lock that does not touch the file
 //	verify.go     Verify: the whole-store check
 //	record/       keys and values; pure
 //

@@ -48,6 +48,7 @@ func newFault(dir string, hook func(error)) *fault {
 
 // close closes a store's database, which waits for its merges, without their pauses.
 func (f *fault) close(db *pebble.DB) error {
+	f.paces.db.Store(nil)
 	f.paces.hurry()
 	close(f.merges.stop)
 	return db.Close()

@@ -45,13 +45,12 @@ func (l loudFS) file(op, name string, f vfs.File, err error) (vfs.File, error) {
 
 func (l loudFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := l.FS.Create(name, c)
-	merge := c == mergeCategory
-	if merge && vfs.IsNoSpaceError(err) {
+	if c == mergeCategory && vfs.IsNoSpaceError(err) {
 		return nil, noRoom{err}
 	}
 	if f, err = l.file("making", name, f, err); err == nil {
 		f := f.(*loudFile)
-		f.merge, f.pace, f.began = merge, l.fault.paces.of(c), time.Now()
+		f.pace, f.began = l.fault.paces.of(c), time.Now()
 	}
 	return f, err
 }
@@ -102,13 +101,12 @@ type loudFile struct {
 	vfs.File
 	name  string
 	fault *fault
-	merge bool      // a merge writes it
 	pace  *pace     // of who writes it; nil = it is waited for
 	began time.Time // the piece of work under way
 }
 
 func (f *loudFile) heard(op string, err error) error {
-	if f.merge && vfs.IsNoSpaceError(err) {
+	if f.pace == &f.fault.paces.merges && vfs.IsNoSpaceError(err) {
 		return noRoom{err}
 	}
 	return f.fault.heard(op, f.name, err)

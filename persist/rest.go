@@ -25,7 +25,7 @@ const (
 
 const (
 	lateFlush = 2  // memory tables flushed together
-	lateMerge = 16 // tables of level 0 merged together: half as many as stop writes
+	lateMerge = 16 // tables of level 0, one upon the other: half as many as stop writes
 )
 
 // pace is that of the flushes or the merges of a store. The zero pace rests.
@@ -48,13 +48,21 @@ func (p *pace) rest(began time.Time) time.Time {
 
 // paces are those of a store. Who is late does not rest: the store would stop
 // whoever writes to it.
-type paces struct{ flushes, merges pace }
+type paces struct {
+	flushes, merges pace
+	db              atomic.Pointer[pebble.DB] // nil while it is opened or closed
+}
 
+// of returns the pace of who makes a file, nil if it is waited for. Merges look how late
+// they are with each table that they make: their events come with the store locked.
 func (p *paces) of(c vfs.DiskWriteCategory) *pace {
 	switch c {
 	case flushCategory:
 		return &p.flushes
 	case mergeCategory:
+		if db := p.db.Load(); db != nil {
+			p.merges.late.Store(db.Metrics().Levels[0].Sublevels >= lateMerge)
+		}
 		return &p.merges
 	}
 	return nil
@@ -66,13 +74,9 @@ func (p *paces) hurry() {
 	p.merges.late.Store(true)
 }
 
-// listen learns from the store's events who is late.
+// listen learns from the store's events whether flushes are late, and whether it stops
+// writes.
 func (p *paces) listen(l *pebble.EventListener) {
 	l.FlushBegin = func(info pebble.FlushInfo) { p.flushes.late.Store(info.Input >= lateFlush) }
-	l.CompactionBegin = func(info pebble.CompactionInfo) {
-		if in := info.Input; len(in) > 0 && in[0].Level == 0 {
-			p.merges.late.Store(len(in[0].Tables) >= lateMerge)
-		}
-	}
 	l.WriteStallBegin = func(pebble.WriteStallBeginInfo) { p.hurry() }
 }

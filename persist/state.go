@@ -143,6 +143,7 @@ func openPebble(dir string, opt *pebble.Options, f *fault) (*pebble.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
+	f.paces.db.Store(db)
 	return db, nil
 }
 

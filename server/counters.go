@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"dqd/commands"
+	"dqd/server/shard"
 )
 
 // counters are what the server counts; INFO and the metrics read them.
@@ -96,19 +97,22 @@ const (
 	outcomeOK = iota
 	outcomeNull
 	outcomeError
-	outcomes // their number
+	outcomeGone // the client had left, which is no failure: shard.ErrGone
+	outcomes    // their number
 )
 
-var outcomeNames = [outcomes]string{"ok", "null", "error"}
+var outcomeNames = [outcomes]string{"ok", "null", "error", "gone"}
 
 // count counts a reply.
 func (c *rowCounters) count(r commands.Reply) {
 	outcome := outcomeOK
-	switch r.(type) {
+	switch r := r.(type) {
 	case commands.Null, commands.NullArray:
 		outcome = outcomeNull
 	case commands.Error:
-		outcome = outcomeError
+		if outcome = outcomeError; r == shard.ErrGone {
+			outcome = outcomeGone
+		}
 	}
 	c.outcomes[outcome].Add(1)
 }

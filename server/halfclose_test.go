@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"dqd/commands"
 	"dqd/persist"
 	"dqd/server/shard"
 	"dqd/server/shard/evaluate"
@@ -104,7 +105,7 @@ func TestHalfClosePop(t *testing.T) {
 // A pop that waits ends when its client closes the sending side, and does not say that
 // there are no jobs: one may have come meanwhile.
 func TestHalfCloseWaitingPop(t *testing.T) {
-	for _, pop := range []string{"DQPOP q BLOCK 20s\r\n", respCommand("DQMPOP", "2", "p", "q", "BLOCK", "20s")} {
+	for name, pop := range map[string]string{"dqpop": "DQPOP q BLOCK 20s\r\n", "dqmpop": respCommand("DQMPOP", "2", "p", "q", "BLOCK", "20s")} {
 		r, _ := newShardRig(t)
 		worker := r.client()
 		worker.send(pop)
@@ -112,6 +113,10 @@ func TestHalfCloseWaitingPop(t *testing.T) {
 		worker.closeWrite()
 		if got := worker.expectClosed(); !strings.HasPrefix(got, "-"+errGone) || strings.Count(got, "\r\n") != 1 {
 			t.Errorf("%q", got)
+		}
+		row := r.rows[commands.Lookup([]byte(name))]
+		if _, failed := row.totals(); failed != 0 || row.outcomes[outcomeGone].Load() != 1 {
+			t.Errorf("%s: %d failed, %d gone; want it to be gone, which is no failure", name, failed, row.outcomes[outcomeGone].Load())
 		}
 		r.client().ask("DQADD q a x", "$1\r\na\r\n")
 		r.client().ask("DQGET q a state attempt", "*2\r\n$5\r\nready\r\n:0\r\n")

@@ -43,8 +43,6 @@ type fakeShard struct {
 	batches   int
 }
 
-const errFakeGone = commands.Error("ERR the client is gone")
-
 func newFakeShard(t testing.TB) *fakeShard {
 	f := &fakeShard{}
 	f.wake.L = &f.mu
@@ -159,7 +157,7 @@ func (f *fakeShard) serve() {
 	for len(f.jobs) > 0 && len(f.waiting) > 0 {
 		c := f.waiting[0]
 		f.waiting = f.waiting[1:]
-		c.Reply = errFakeGone
+		c.Reply = shard.ErrGone
 		if !c.Client.Gone() {
 			c.Reply = f.pop(c.Request.(*commands.Pop))
 		}
@@ -200,7 +198,7 @@ func (f *fakeShard) ClientGone(c shard.Client) {
 	f.mu.Lock()
 	f.gone++
 	f.mu.Unlock()
-	f.endWait(c, errFakeGone)
+	f.endWait(c, shard.ErrGone)
 }
 
 func (f *fakeShard) Undelivered(c *shard.Call) {

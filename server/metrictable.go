@@ -18,7 +18,7 @@ var metricTable = []metricGroup{
 		{name: "dqd_build_info", kind: gauge, help: "1; the label is the version that runs.", labels: []label{{"version", ""}},
 			read: func(r *reading, put putter) { put(1, r.s.opts.Version) }},
 		one("dqd_ready", gauge, "1 while the server answers job commands.", func(r *reading) int64 { return int64(bit(r.s.ready())) }),
-		{name: "dqd_commands_total", kind: counter, help: "Commands answered, by name and kind of reply. A command that was never sent has none.",
+		{name: "dqd_commands_total", kind: counter, help: "Commands answered, by name and kind of reply; gone: the client had left before it was done. A command that was never sent has none.",
 			labels: []label{{"command", "lower case; of a sub-command the name behind `\\|`"}, {"outcome", strings.Join(outcomeNames[:], ", ")}},
 			read: func(r *reading, put putter) {
 				for _, row := range r.s.sortedRows() {

@@ -143,7 +143,7 @@ func (c *conn) encode() (lost []*shard.Call) {
 // wait is not measured: its time is that of its jobs. Called with mu held.
 func (c *conn) account(e *entry, reply commands.Reply) {
 	s := c.srv
-	if err, ok := reply.(commands.Error); ok {
+	if err, ok := reply.(commands.Error); ok && err != shard.ErrGone {
 		s.errors.count(err)
 	}
 	if e.row == nil {

@@ -86,10 +86,8 @@ func TestImage(t *testing.T) {
 	cmd := exec.Command("/dqd")
 	cmd.Env = append(strings.Fields(environment[1]), "DQD_REQUIREPASS=secret", "DQD_PORT=0", "DQD_HTTP_PORT=0")
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if os.Getuid() == 0 {
-		cmd.SysProcAttr.Chroot = root
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: user, Gid: user}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user, Gid: user}}
 		if err := os.Chown(data, user, user); err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +104,7 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := dqdtest.StartOnKeptThread(cmd); err != nil {
 		t.Fatal(err)
 	}
 	defer cmd.Process.Kill()

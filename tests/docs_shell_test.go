@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"os"
@@ -73,16 +74,21 @@ func runShell(t *testing.T, script string) (output string, err error) {
 	// The settings of whoever runs the tests are not the server's.
 	environment := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "DQD_") })
 	cmd.Env = append(environment, "PATH="+filepath.Dir(dqdtest.Binary(t))+":"+os.Getenv("PATH"), "DQD_PORT="+ports[0], "DQD_HTTP_PORT="+ports[1])
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	out, err := cmd.CombinedOutput()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = dqdtest.StartOnKeptThread(cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
 	if err != nil {
 		for _, name := range []string{"dqd.out", "dqd.log"} {
 			b, _ := os.ReadFile(filepath.Join(dir, name))
-			out = append(out, b...)
+			out.Write(b)
 		}
 	}
-	return string(out), err
+	return out.String(), err
 }
 
 // freePorts returns so many ports that nobody listens on now.

@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"dqd/tests/dqdtest"
@@ -99,7 +98,7 @@ func TestPrometheusAsks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text = regexp.MustCompile(`(scrape|evaluation)_interval: 15s`).ReplaceAll(text, []byte("${1}_interval: 200ms"))
+		text = regexp.MustCompile(`(scrape|evaluation)_interval: 15s`).ReplaceAll(text, []byte("${1}_interval: 1s"))
 		text = bytes.Replace(text, []byte("127.0.0.1:7712"), []byte(server.HTTP), 1)
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
@@ -109,8 +108,7 @@ func TestPrometheusAsks(t *testing.T) {
 	prometheus := exec.Command("prometheus", "--config.file="+dir+"/prometheus.yml", "--storage.tsdb.path="+dir+"/tsdb", "--web.listen-address="+address, "--log.level=warn")
 	var log bytes.Buffer
 	prometheus.Stdout, prometheus.Stderr = &log, &log
-	prometheus.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := prometheus.Start(); err != nil {
+	if err := dqdtest.StartOnKeptThread(prometheus); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
@@ -120,8 +118,9 @@ func TestPrometheusAsks(t *testing.T) {
 			t.Log(log.String())
 		}
 	}()
+	client := http.Client{Timeout: dqdtest.Deadline}
 	ask := func(path string, into any) error {
-		resp, err := http.Get("http://" + address + path)
+		resp, err := client.Get("http://" + address + path)
 		if err != nil {
 			return err
 		}
@@ -160,7 +159,7 @@ func TestPrometheusAsks(t *testing.T) {
 				}
 			}
 		}
-		n, err := query(`count_over_time(up{job="dqd"}[1m]) > 2`)
+		n, err := query(`sum_over_time(up{job="dqd"}[1m]) > 2`)
 		if n == 0 && err == nil {
 			err = errors.New("not scraped")
 		}
@@ -204,9 +203,15 @@ func TestPrometheusAsks(t *testing.T) {
 	quiet := regexp.MustCompile(` > 0\)?$`)
 	check := func(where, expr string) {
 		questions++
-		n, err := query(variables.Replace(expr))
-		if err != nil || n == 0 && !quiet.MatchString(expr) {
-			t.Errorf("%s: %s has %d series, %v", where, expr, n, err)
+		err := dqdtest.WaitFor(dqdtest.Deadline, func() error { // until the next scrape, after one that failed
+			n, err := query(variables.Replace(expr))
+			if n == 0 && err == nil && !quiet.MatchString(expr) {
+				err = errors.New("no series")
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: %s: %v", where, expr, err)
 		}
 	}
 	for _, p := range dashboard.Panels {

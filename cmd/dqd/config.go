@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"dqd/cmd/dqd/client"
+	"dqd/cmd/dqd/readfile"
 	"dqd/server"
 )
 
@@ -98,7 +99,7 @@ func (c *config) readPassword() error {
 	if other, ok := c.given["requirepass"]; ok {
 		return fmt.Errorf("%s: there is a requirepass already (%s): leave one of them out", file.as, other.from)
 	}
-	password, err := client.ReadPassword(c.PasswordFile)
+	password, err := readfile.Password(c.PasswordFile)
 	if err == nil {
 		err = server.FindSetting("requirepass").Set(&c.Options, password)
 	}

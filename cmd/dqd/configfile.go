@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dqd/cmd/dqd/client"
+	"dqd/cmd/dqd/readfile"
 	"dqd/server"
 )
 
@@ -48,7 +49,7 @@ func (r *fileReader) read(path, at string) error {
 	case r.files > maxFiles:
 		return wrong("this is file %d: use at most %d", r.files, maxFiles)
 	}
-	text, err := client.ReadBounded(path, maxFileBytes)
+	text, err := readfile.Bounded(path, maxFileBytes)
 	if err != nil {
 		return wrong("%w", err)
 	}

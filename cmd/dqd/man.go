@@ -9,7 +9,7 @@ import (
 )
 
 // manDate is the day of the man page: that of the latest release in CHANGELOG.md, so that
-// builds do not differ. Before the first one it is the day when this page was made.
+// builds do not differ. Until there is one it is a fixed day.
 const manDate = "2026-11-30"
 
 // manPage is the sub-command man: it prints dqd.1 for man.

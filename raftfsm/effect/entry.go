@@ -170,7 +170,7 @@ func Decode(b []byte) (Entry, error) {
 	return e, nil
 }
 
-// Effects calls yield with each effect, in order. The Effect is reused.
+// Effects calls yield with each effect, in order. The Effect is reused: one pass at a time.
 func (e *Entry) Effects(yield func(*Effect) bool) {
 	r := reader{b: e.effects}
 	for len(r.b) > 0 {

@@ -20,9 +20,9 @@ const errStopped = commands.Error("TRYAGAIN this node stopped leading: nothing w
 // errShutDown is the answer to what was not done, or not to its end, when the node stops.
 const errShutDown = commands.Error("TRYAGAIN the server shuts down: nothing was done")
 
-// errGone is the answer to a client that is gone, and that may yet read: TCP does not
+// ErrGone is the answer to a client that is gone, and that may yet read: TCP does not
 // tell who has closed its sending side from who has closed all.
-const errGone = commands.Error("ERR the client closed its sending side before this could be done: nothing was done, keep the connection open until the answer has come")
+const ErrGone = commands.Error("ERR the client closed its sending side before this could be done: nothing was done, keep the connection open until the answer has come")
 
 // run is the actor: it waits for a message, and while fewer than maxFlights
 // entries are in flight it evaluates what has gathered and proposes it.
@@ -67,7 +67,7 @@ func (s *Shard) collect() {
 	s.spare = in.calls
 	s.back = append(s.back, in.back...)
 	for _, c := range in.gone {
-		s.unpark(c, errGone)
+		s.unpark(c, ErrGone)
 		s.giveUpBulks(c)
 		if s.memory != nil {
 			s.memory.Holders.Gone(c)
@@ -433,7 +433,7 @@ func (s *Shard) decide(b *evaluate.Batch, client Client, request commands.Reques
 		return &info, false
 	case *commands.Pop:
 		if client.Gone() { // there may be jobs, so null would not be true
-			return errGone, false
+			return ErrGone, false
 		}
 	case *commands.Stats: // of one queue
 		reply, again = b.Evaluate(r)

@@ -49,7 +49,7 @@ func (c *Call) refuse(reply commands.Reply) {
 func (s *Shard) beginBulk(b *evaluate.Batch, c *Call) commands.Reply {
 	s.bytes.Add(-int64(c.Size))
 	if c.Client.Gone() {
-		return errGone
+		return ErrGone
 	}
 	work, reply := b.BeginBulk(c.Request)
 	s.dropped(c, reply)
@@ -198,7 +198,7 @@ func (s *Shard) giveUpBulks(c Client) {
 	for _, w := range slices.Clone(s.bulks[min(maxBulks, len(s.bulks)):]) {
 		if w.call.Client == c {
 			s.endBulk(w)
-			w.call.Reply = errGone
+			w.call.Reply = ErrGone
 			answers = append(answers, w.call)
 		}
 	}

@@ -366,7 +366,7 @@ func TestBulkCommandsWaitInLine(t *testing.T) {
 		synctest.Wait()
 		b.want(b.got(clients["a"]), ":3000")
 		b.want(b.got(clients["b"]), ":3000") // nobody reads it
-		b.want(b.got(clients["c"]), errGone)
+		b.want(b.got(clients["c"]), ErrGone)
 		b.want(b.got(clients["d"]), ":3000")
 		c := &shardtest.Client{}
 		for q, left := range map[string]string{"a": ":0", "b": ":0", "c": ":3000", "d": ":0"} {

@@ -115,13 +115,13 @@ func TestGoneClientGetsNothing(t *testing.T) {
 		gone.Leave(b.shard)
 		producer := &shardtest.Client{}
 		b.do(producer, "DQADD q a x")
-		b.want(b.got(gone), errGone) // every call is answered, perhaps somebody reads it
+		b.want(b.got(gone), ErrGone) // every call is answered, perhaps somebody reads it
 		b.want(b.got(there), "*1 *6 $1 q $1 a $1 x :1 :1 …")
 	})
 }
 
-// errGone is what a client is told that is gone. It is never null: there may be jobs.
-const errGone = "-ERR the client closed its sending side before this could be done: nothing was done…"
+// ErrGone is what a client is told that is gone. It is never null: there may be jobs.
+const ErrGone = "-ERR the client closed its sending side before this could be done: nothing was done…"
 
 // TestGoneClientIsRefused: no kind of pop tells a client that is gone that there are no
 // jobs, and none takes one.
@@ -135,7 +135,7 @@ func TestGoneClientIsRefused(t *testing.T) {
 			c, gone := &shardtest.Client{}, &shardtest.Client{}
 			b.do(c, "DQADD q a x")
 			gone.Leave(b.shard)
-			b.want(b.do(gone, line), errGone)
+			b.want(b.do(gone, line), ErrGone)
 			b.want(b.after(20*time.Second, gone), "")
 			b.want(b.do(c, "DQPOP q"), "*1 *6 $1 q $1 a $1 x :1 :1 …")
 		})
@@ -153,7 +153,7 @@ func TestUnnoticedLeaver(t *testing.T) {
 		b.do(&shardtest.Client{}, "DQADD q a x")
 		b.want(b.got(there), "*1 *6 $1 q $1 a $1 x :1 :1 …")
 		left.Leave(b.shard)
-		b.want(b.after(0, left), errGone)
+		b.want(b.after(0, left), ErrGone)
 	})
 }
 

@@ -213,7 +213,7 @@ func TestTransactionOfAGoneClient(t *testing.T) {
 		b.do(c, "DQADD q a x")
 		gone.Leave(b.shard)
 		for _, pop := range []string{"DQPOP q", "DQPOP empty", "DQMPOP 2 empty q", "DQPOP q NOACK"} {
-			b.want(b.exec(gone, "DQADD q new x", pop, "DQADD q newer x"), "-EXECABORT Transaction discarded: command 2 (dq"+strings.ToLower(strings.Fields(pop)[0][2:])+"): "+errGone[1:])
+			b.want(b.exec(gone, "DQADD q new x", pop, "DQADD q newer x"), "-EXECABORT Transaction discarded: command 2 (dq"+strings.ToLower(strings.Fields(pop)[0][2:])+"): "+ErrGone[1:])
 		}
 		b.want(b.do(c, "DQLEN q"), ":1")
 		b.want(b.exec(gone, "DQADD q b x"), "*1 $1 b")

@@ -44,7 +44,7 @@ func TestClientsThatGiveUp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n, err := server.Metric(`dqd_commands_total{command="dqpop",outcome="null"}`); err != nil || int(n) != c.sent {
+			if n, err := server.Metric(`dqd_commands_total{command="dqpop",outcome="gone"}`); err != nil || int(n) != c.sent {
 				t.Errorf("the client sent %v pops, want %d; %v", n, c.sent, err)
 			}
 			if _, err := control.Must("DQADD", "q", "a", "x"); err != nil {

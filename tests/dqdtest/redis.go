@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
-	"syscall"
 	"testing"
 )
 
@@ -26,8 +25,7 @@ func StartRedis(t testing.TB, args ...string) (addr string) {
 	log := &logBuffer{changed: make(chan struct{}, 1)}
 	cmd := exec.Command(path, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir()}, args...)...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := startOnKeptThread(cmd); err != nil {
+	if err := StartOnKeptThread(cmd); err != nil {
 		t.Fatalf("start redis-server: %v", err)
 	}
 	t.Cleanup(func() {

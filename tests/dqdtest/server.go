@@ -157,10 +157,9 @@ func (s *Server) start() error {
 	if s.options.Password != "" {
 		s.cmd.Env = append(s.cmd.Env, "DQD_REQUIREPASS="+s.options.Password)
 	}
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	s.log = &logBuffer{changed: make(chan struct{}, 1)}
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	if err := startOnKeptThread(s.cmd); err != nil {
+	if err := StartOnKeptThread(s.cmd); err != nil {
 		return err
 	}
 	s.ended = make(chan struct{})
@@ -352,9 +351,13 @@ func (l *logBuffer) tail(n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// startOnKeptThread starts a process on a thread that lives as long as the test
-// binary: Pdeathsig fires when the starting thread ends, not the process.
-func startOnKeptThread(cmd *exec.Cmd) error {
+// StartOnKeptThread starts a process that ends with the test binary. It does so on a
+// thread that lives as long: Pdeathsig fires when the starting thread ends, not the process.
+func StartOnKeptThread(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	starterOnce.Do(func() {
 		go func() {
 			runtime.LockOSThread()

@@ -17,7 +17,8 @@ type life struct {
 	served atomic.Int64  // wall ns; 0 = not yet
 }
 
-// never is no bubble's: who waits for it keeps the time of a bubble from going on.
+// never is no bubble's: who waits for it keeps the time of a bubble from going on. What
+// belongs to a life that ended so, some 10 MiB, stays until the test binary ends.
 var never = make(chan struct{})
 
 // before waits for what do does, unless the process ends.
@@ -105,6 +106,9 @@ func TestShardFaults(t *testing.T) {
 func TestShardFaultsAtStart(t *testing.T) {
 	c := &crashRun{seed: crashSeedOf(t), steps: *crashSteps}
 	crashes := c.crashes(t, *crashEvery)
+	if len(crashes) == 0 { // a history may have few operations
+		crashes = c.crashes(t, 1)
+	}
 	cr := crashes[len(crashes)/2]
 	stopped, failed := 0, "some"
 	for k := 1 + int(c.seed%uint64(*faultEvery)); failed != ""; k += *faultEvery {
@@ -166,5 +170,8 @@ func fail(t *testing.T, disk *disktest.Disk, fault *disktest.Fault, now func() c
 		leave()
 	})
 	<-over
+	if t.Failed() {
+		t.FailNow() // nothing may be left to look at
+	}
 	return left, ended
 }

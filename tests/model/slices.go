@@ -91,7 +91,7 @@ func RunSlices(seed uint64, rounds, size int, fault string, newSubject func() St
 
 // mentions reports whether a word is in an op.
 func (op Op) mentions(word string) bool {
-	return slices.ContainsFunc(slices.Concat(append(op.Queued, op.Args)...), func(a Arg) bool { return strings.EqualFold(a.Text, word) })
+	return slices.ContainsFunc(slices.Concat(append(slices.Clip(op.Queued), op.Args)...), func(a Arg) bool { return strings.EqualFold(a.Text, word) })
 }
 
 // many fills a queue, and lets some of its jobs be leased, and die.
@@ -425,7 +425,7 @@ func (x *between) hear() string {
 	}
 	for _, n := range slices.Sorted(maps.Keys(answers)) {
 		maps.DeleteFunc(x.busy, func(_, of int) bool { return of == n })
-		first, why := x.branches[0], ""
+		why := ""
 		var fit []*branch
 		for _, b := range x.branches {
 			want, ok := b.want[n]
@@ -440,7 +440,7 @@ func (x *between) hear() string {
 				b.note("command %d is answered", n)
 				b.log = append(b.log, "#   "+answers[n].String())
 				fit = append(fit, b)
-			} else if why == "" || first.want[n].Kind == want.Kind {
+			} else if why == "" || want.Kind == answers[n].Kind {
 				why = d
 			}
 		}

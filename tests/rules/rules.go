@@ -61,8 +61,9 @@ var thirdParty = map[string][]string{
 // is a folder with what is below it, and the longest match counts. What is not
 // in here is reported, so that a new package gets its place.
 var below = map[string][]string{
-	"cmd":                   {"cmd/dqd/client", "server", "commands", "raftfsm", "persist", "wheel", "tsc", "migrate"},
-	"cmd/dqd/client":        {"raftfsm/archive"},
+	"cmd":                   {"cmd/dqd/client", "cmd/dqd/readfile", "server", "commands", "raftfsm", "persist", "wheel", "tsc", "migrate"},
+	"cmd/dqd/client":        {"cmd/dqd/readfile", "raftfsm/archive"},
+	"cmd/dqd/readfile":      {},
 	"server":                {"server/resp", "server/shard", "server/guard", "commands", "raftfsm", "persist", "wheel", "tsc"},
 	"server/resp":           {},
 	"server/guard":          {"commands"},

@@ -189,6 +189,7 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 		c.close()
 		return nil, err
 	}
+	c.last.letIn()
 	return c, nil
 }
 
@@ -273,7 +274,7 @@ func (c *conn) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("nobody listens at %s: start the server, or say where it is by --host and --port", c.server.addr())
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		if text := c.last.text(); text != "" {
-			return fmt.Errorf("the server at %s refuses the connection: %s", c.server.addr(), text)
+			return fmt.Errorf("the server at %s refuses the connection: %s", c.server.addr(), shown(text, false))
 		}
 		return fmt.Errorf("the server at %s has closed the connection", c.server.addr())
 	}

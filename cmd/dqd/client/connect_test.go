@@ -54,3 +54,27 @@ func TestPassword(t *testing.T) {
 		}
 	}
 }
+
+// What a server says before it lets somebody in may be why it does not; what it says
+// afterwards are answers, of which a read may begin anywhere.
+func TestLastError(t *testing.T) {
+	var e lastError
+	hear := func(read, want string) {
+		t.Helper()
+		if e.hear([]byte(read)); e.text() != want {
+			t.Errorf("after %q: %q, want %q", read, e.text(), want)
+		}
+	}
+	hear("", "")
+	hear("\r\n", "")
+	hear("-", "")
+	hear("-DENIED not you\r\n", "DENIED not you")
+	hear("", "DENIED not you")
+	hear("+OK\r\n", "")
+	hear("-NOAUTH\r\n", "NOAUTH")
+	e.letIn()
+	if e.text() != "" {
+		t.Errorf("let in: %q", e.text())
+	}
+	hear("-1\r\npayload", "")
+}

@@ -141,7 +141,7 @@ func table(columns []column, rows [][]string, width int) []string {
 		if over <= 0 {
 			break
 		}
-		if final := last == 0; final || widths[0]-over >= leastName {
+		if last == 0 || widths[0]-over >= leastName {
 			widths[0] = max(widths[0]-over, 1)
 			break
 		}

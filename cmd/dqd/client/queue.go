@@ -88,8 +88,8 @@ func queueTable(all []queue, now int64, width int) []string {
 		rows[i] = all[i].row(now)
 	}
 	return table([]column{
-		{"QUEUE", true, 0}, {"READY", false, 0}, {"LATE", false, 1}, {"LEASED", false, 2}, {"DELAYED", false, 4}, {"NEXT", false, 6},
-		{"DEAD", false, 3}, {"WAITING", false, 7}, {"PAUSED", true, 5},
+		{head: "QUEUE", left: true}, {head: "READY"}, {head: "LATE", rank: 1}, {head: "LEASED", rank: 2}, {head: "DELAYED", rank: 4}, {head: "NEXT", rank: 6},
+		{head: "DEAD", rank: 3}, {head: "WAITING", rank: 7}, {head: "PAUSED", left: true, rank: 5},
 	}, rows, width)
 }
 
@@ -184,7 +184,7 @@ func firstJobs(ctx context.Context, c *conn, q *queue, now int64) ([]string, err
 		attempt, _ := job[2].(int64)
 		rows = append(rows, []string{idShown(id), moment(due, now), strconv.FormatInt(attempt, 10)})
 	}
-	return table([]column{{"FIRST JOBS", true, 0}, {"DUE", true, 0}, {"ATTEMPT", false, 0}}, rows, 0), nil
+	return table([]column{{head: "FIRST JOBS", left: true}, {head: "DUE", left: true}, {head: "ATTEMPT"}}, rows, 0), nil
 }
 
 // firstLeased shows who has jobs.
@@ -225,7 +225,7 @@ func firstLeased(ctx context.Context, c *conn, q *queue, now int64) ([]string, e
 		}
 		rows = append(rows, []string{idShown(job.text("id")), job.text("token"), job.text("attempt"), worker, moment(job.num("until"), now)})
 	}
-	return table([]column{{"FIRST LEASED", true, 0}, {"TOKEN", false, 0}, {"ATTEMPT", false, 0}, {"WORKER", true, 0}, {"LEASE UNTIL", true, 0}}, rows, 0), nil
+	return table([]column{{head: "FIRST LEASED", left: true}, {head: "TOKEN"}, {head: "ATTEMPT"}, {head: "WORKER", left: true}, {head: "LEASE UNTIL", left: true}}, rows, 0), nil
 }
 
 // firstDead shows what died first, and of what.
@@ -255,7 +255,7 @@ func firstDead(ctx context.Context, c *conn, q *queue, now int64) ([]string, err
 		}
 		rows = append(rows, []string{idShown(job.text("id")), moment(job.num("died"), now), job.text("attempt"), job.text("cause"), reason})
 	}
-	return table([]column{{"FIRST DEAD", true, 0}, {"DIED", true, 0}, {"ATTEMPT", false, 0}, {"CAUSE", true, 0}, {"REASON", true, 0}}, rows, 0), nil
+	return table([]column{{head: "FIRST DEAD", left: true}, {head: "DIED", left: true}, {head: "ATTEMPT"}, {head: "CAUSE", left: true}, {head: "REASON", left: true}}, rows, 0), nil
 }
 
 // idShown is an id, or what somebody is called, in a table.

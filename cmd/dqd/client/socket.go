@@ -12,10 +12,14 @@ const (
 	refusalTime = time.Second // granted to them
 )
 
-// lastError is the error that was the last thing a server said, without its "-". One that
-// refuses a client says why and closes; go-redis takes that for the answer to its greeting,
-// which may fail, and reports what comes next: the end of the connection.
-type lastError struct{ p atomic.Pointer[string] }
+// lastError is the error that was the last thing a server said, without its "-", before it
+// let us in. One that refuses a client says why and closes; go-redis takes that for the
+// answer to its greeting, which may fail, and reports what comes next: the end of the
+// connection.
+type lastError struct {
+	p  atomic.Pointer[string]
+	in atomic.Bool // what is read now are answers, and may begin anywhere in one
+}
 
 func (e *lastError) text() string {
 	if p := e.p.Load(); p != nil {
@@ -26,14 +30,21 @@ func (e *lastError) text() string {
 
 // hear takes what was read.
 func (e *lastError) hear(b []byte) {
-	if len(b) == 0 {
+	if len(b) == 0 || e.in.Load() {
 		return
 	}
 	text := ""
-	if line, _, _ := bytes.Cut(b[:min(len(b), mostRefusal)], []byte("\r\n")); line[0] == '-' {
-		text = string(line[1:])
+	if refusal, ok := bytes.CutPrefix(b[:min(len(b), mostRefusal)], []byte("-")); ok {
+		line, _, _ := bytes.Cut(refusal, []byte("\r\n"))
+		text = string(line)
 	}
 	e.p.Store(&text)
+}
+
+// letIn ends it.
+func (e *lastError) letIn() {
+	e.in.Store(true)
+	e.p.Store(nil)
 }
 
 // socket is a connection whose last error is remembered, also of one that takes no more.

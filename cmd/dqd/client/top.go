@@ -190,7 +190,8 @@ const alarm = "!"
 const headLines = 5
 
 // lines is the view as text of at most rows lines and columns characters; 0 = as many as
-// there are. What matters least is left out where there is little room. before is an earlier view, for rates; nil = there is none.
+// there are. What matters least is left out where there is little room. before is an
+// earlier view, for rates; nil = there is none.
 func (v *view) lines(before *view, rows, columns int) []string {
 	n := func(name string) int64 { return v.all.num(name) }
 	first := []item{
