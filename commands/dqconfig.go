@@ -22,6 +22,8 @@ var dqconfig = Command{
 		"BADID: the queue name is empty or too long",
 		"BADTIME: a duration cannot be read or is out of range",
 		"ERR: no such field, a value that it cannot have, or `lease` would be above `lease-max`, in the queue or with `*` in any queue",
+		"MISCONF: there is no such queue yet, and the disk is nearly full",
+		"OOM: likewise the memory",
 	},
 	Resend: "Harmless: it sets the same again.",
 	Example: `

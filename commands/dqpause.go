@@ -23,6 +23,8 @@ var dqpause = Command{
 	Errors: []string{
 		"BADID: the queue name is empty or too long",
 		"BADTIME: the duration or the time cannot be read, is 0, over already or beyond the limit",
+		"MISCONF: there is no such queue yet, and the disk is nearly full",
+		"OOM: likewise the memory",
 	},
 	Resend: "With UNTIL, or without an end, the same again. With FOR it lasts longer: the time counts from the later one.",
 	Example: `

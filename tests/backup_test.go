@@ -232,6 +232,8 @@ func TestBackupThroughAPipe(t *testing.T) {
 	sh(0, "dqd backup - "+flags+" 2>/dev/null | dqd check -", "standard input: ok, a whole backup of "+holds)
 	sh(0, "cat new | dqd restore - restored", "restored: restored "+holds)
 	sh(0, "dqd check restored", "restored: ok, 2 live")
+	sh(0, "dqd check <(cat new)", ": ok, a whole backup of "+holds)
+	sh(1, "dqd backup - "+flags+" >&-", "no backup was made: standard output is closed")
 	sh(1, "head -c -1 new | dqd check -", "problem: standard input: ")
 	sh(1, "head -c -1 new | dqd restore - cut", "nothing was restored: standard input: ")
 	sh(1, "dqd backup - "+flags+" > /dev/full", "no backup was made: ", "no space left on device", "what was written is of no use")

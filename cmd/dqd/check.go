@@ -22,7 +22,7 @@ func check(args []string, stdout, stderr io.Writer) int {
 		return usageError(stderr, errors.New("write dqd check DIR, the folder of the data, or dqd check FILE, a backup"))
 	}
 	dir := args[0]
-	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return checkBackup(dir, stdout, stderr)
 	}
 	c, err := raftfsm.Check(raftfsm.Options{Dir: dir, FS: persist.PlainFS(), NodeID: nodeName})

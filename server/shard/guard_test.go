@@ -9,8 +9,8 @@ import (
 	"dqd/server/shard/shardtest"
 )
 
-// TestGuard: while a guard refuses, what takes room is refused: adds and longer
-// payloads. A re-sent IDEM request takes none, and is answered as the first time.
+// TestGuard: while a guard refuses, what takes room is refused: adds, longer
+// payloads, settings and pauses of new queues. A re-sent IDEM request takes none, and is answered as the first time.
 func TestGuard(t *testing.T) {
 	for name, set := range map[string]func(*shard.Options){"alone": func(*shard.Options) {}, "in flight": early} {
 		t.Run(name, func(t *testing.T) {
@@ -33,6 +33,9 @@ func TestGuard(t *testing.T) {
 					"DQADD q plain x UPSERT":                       "-MISCONF the disk is full",
 					"DQADD q a one DELAY 2h IDEM":                  "-MISCONF the disk is full",
 					"DQADD new b x":                                "-MISCONF the disk is full",
+					"DQCONFIG SET new ttl 1h":                      "-MISCONF the disk is full",
+					"DQPAUSE new":                                  "-MISCONF the disk is full",
+					"DQCONFIG SET q ttl 0":                         "+OK",
 					"DQADD q a one DELAY 1h IDEM":                  "$1 a",
 					"DQADD q acked two IDEM":                       "$5 acked",
 					"DQMADD q IDEM JOBS 2 a one +1h acked two +0":  "-MISCONF the disk is full",

@@ -104,6 +104,9 @@ func stream(ctx context.Context, s *server, stdout, stderr io.Writer) (sum archi
 	if _, _, ok := terminal(stdout); ok {
 		return sum, errors.New("standard output is a terminal: send it into a file or a pipe, or name a file")
 	}
+	if leadsNowhere(stdout) {
+		return sum, errors.New("standard output is closed, or " + os.DevNull + ": nobody would have the backup")
+	}
 	c, down, err := s.download(ctx)
 	if err != nil {
 		return sum, err
@@ -118,6 +121,18 @@ func stream(ctx context.Context, s *server, stdout, stderr io.Writer) (sum archi
 		}
 	}
 	return sum, nil
+}
+
+// leadsNowhere reports that what is written there is gone. Where the process was started with a
+// closed standard output, Go has put the null device.
+func leadsNowhere(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	null, nullErr := os.Stat(os.DevNull)
+	return err == nil && nullErr == nil && os.SameFile(info, null)
 }
 
 // take verifies a backup while it writes it.

@@ -162,8 +162,11 @@ func (b *Batch) check(q *queue, name []byte, n *commands.NewJob, o *commands.Add
 	return nil, ""
 }
 
-// roomForQueue refuses one queue too many.
+// roomForQueue refuses one queue too many, and any while a guard refuses what takes room.
 func (b *Batch) roomForQueue() commands.Error {
+	if err := b.limit.refuse(); err != "" {
+		return err
+	}
 	if b.limit.MaxQueues > 0 && b.queueCount >= b.limit.MaxQueues {
 		return commands.Error(fmt.Sprintf("ERR there are %d queues already, the most that this server keeps: drop one first", b.queueCount))
 	}
