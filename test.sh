@@ -102,7 +102,7 @@ go test -timeout 20m ./...
 if [ "$mode" = all ]; then
 	step "tests with the race detector"
 	# The packages with goroutines; the pure ones have none, which a test checks.
-	go test -race -timeout 10m ./server ./server/resp ./server/shard ./persist ./raftfsm ./tsc
+	go test -race -timeout 10m ./server ./server/resp ./server/shard ./persist ./raftfsm ./tsc ./worker
 	go test -race -timeout 10m -run 'InVirtualTime/(dqpop|dqpop-block|leases|orders|restart|client|resp3)$' ./tests
 fi
 

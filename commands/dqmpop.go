@@ -1,5 +1,7 @@
 package commands
 
+import "slices"
+
 var dqmpop = Command{
 	Name: "dqmpop", Arity: -3, Flags: []string{"write", "blocking", "movablekeys"},
 	NumKeys:    1,
@@ -10,7 +12,7 @@ var dqmpop = Command{
 	Args: append([]Arg{
 		{Name: "numqueues", Type: "integer", Summary: "how many queues follow, 1 to 1000"},
 		{Name: "queue", Type: "key", Multiple: true, Summary: "each 1 to 255 bytes; jobs of the first leave before those of the second"},
-	}, argPopOptions...),
+	}, mpopOptions()...),
 	Replies: []string{"as DQPOP: an array of jobs, of which each names its queue; null when no queue has any"},
 	Errors: []string{
 		"BADID: a queue name or the worker name is empty or too long",
@@ -42,6 +44,17 @@ var dqmpop = Command{
 (nil)
 `,
 	Parse: parseMPop,
+}
+
+// mpopOptions are those of DQPOP, but for what becomes of a LEASE that is too long.
+func mpopOptions() []Arg {
+	list := slices.Clone(argPopOptions)
+	for i := range list {
+		if list[i].Name == "lease" {
+			list[i].Summary = "how long the jobs are leased, from 1ms on; a longer time than the queue allows (at most 12h) is cut to that; left out: as the job or the queue says"
+		}
+	}
+	return list
 }
 
 func parseMPop(args [][]byte, lim *Limits) (Request, error) {

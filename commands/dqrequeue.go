@@ -64,6 +64,9 @@ func parseRequeue(args [][]byte, lim *Limits) (Request, error) {
 	var given given
 	for c := (cursor{args, 2}); c.more(); {
 		word, arg, err := given.take(&c, requeueOptions)
+		if id, ok := err.(noOption); ok && given[groupWhich] == "" { // an id without its IDS, mostly
+			return nil, syntaxf("%v: for the job of an id write IDS 1 id, for all that are dead ALL", id)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -55,6 +55,11 @@ var constantSettings = []constantSetting{
 	limit("max-worker-name", func(l *commands.Limits) int64 { return int64(l.MaxWorker) }),
 }
 
+// IsConstant reports whether CONFIG GET shows a name that nothing changes.
+func IsConstant(name string) bool {
+	return slices.ContainsFunc(constantSettings, func(c constantSetting) bool { return c.name == name })
+}
+
 func constant(s string) func(*Options) string { return func(*Options) string { return s } }
 
 func limit(name string, value func(l *commands.Limits) int64) constantSetting {

@@ -102,7 +102,7 @@ var settingGroups = []SettingGroup{
 			Note: "`0.0.0.0` = all of IPv4 and nothing else, `::` = all of IPv6 and nothing else, `*` = all of both.",
 			show: func(o *Options) string { return strings.Join(o.Bind, " ") },
 			set:  func(o *Options, v string) (err error) { o.Bind, err = addresses(v); return err }},
-		live(yesNo("protected-mode", "yes", "without a password serve this machine only; no = serve whoever reaches bind, with a warning at the start",
+		live(yesNo("protected-mode", "yes", "without a password serve connections over loopback only, which bind must have then; no = serve whoever reaches bind, with a warning at the start",
 			func(o *Options) bool { return !o.Unprotected }, func(o *Options, yes bool) { o.Unprotected = !yes })),
 		{Name: "requirepass", Secret: true, Live: true,
 			Values: fmt.Sprintf("a password of at most %d bytes", passwordMax), Usage: "password that clients have to give",

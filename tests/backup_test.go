@@ -236,6 +236,11 @@ func TestBackupThroughAPipe(t *testing.T) {
 	sh(1, "dqd backup - "+flags+" >&-", "no backup was made: standard output is closed")
 	sh(1, "head -c -1 new | dqd check -", "problem: standard input: ")
 	sh(1, "head -c -1 new | dqd restore - cut", "nothing was restored: standard input: ")
+	sh(1, "dqd restore - empty < /dev/null", "nothing was restored: standard input: no whole backup: it is empty; if it came by a pipe, look at the error of the command before it")
+	sh(1, "dqd check - < /dev/null", "standard input: no whole backup: it is empty")
+	sh(1, "dqd restore nofile other", "nothing was restored: nofile: no such file or directory: check the name")
+	sh(1, "dqd restore restored other", "nothing was restored: restored: is a directory: name a file")
+	sh(1, "dqd backup nodir/b "+flags, "no backup was made: nodir/b: there is no folder nodir: make it first, or choose another name")
 	sh(1, "dqd backup - "+flags+" > /dev/full", "no backup was made: ", "no space left on device", "what was written is of no use")
 	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) != 2 {
 		t.Errorf("left are %v", names)

@@ -69,20 +69,18 @@ func TestServiceManager(t *testing.T) {
 	}
 }
 
-// Who opens an address to other machines and sets no password is told at the start, in a
-// line of the log and one on the console, that these are refused, and what to do.
+// Who opens an address to other machines and sets no password is told at the start, in
+// one line of the log, that these are refused, and what to do.
 func TestOpenWithoutAPassword(t *testing.T) {
-	const warning = "there is no password: protected mode refuses every client that is not on this machine; set DQD_REQUIREPASS, or --protected-mode no where the network is trusted"
+	const warning = "there is no password: protected mode refuses every client that does not come over loopback; set DQD_REQUIREPASS, or --protected-mode no where the network is trusted"
 	for _, bind := range []string{"*", "0.0.0.0", "127.0.0.1"} {
 		text := dqdtest.Start(t, dqdtest.Options{Args: []string{"--bind", bind}}).Log()
 		want := 1
 		if bind == "127.0.0.1" {
 			want = 0
 		}
-		for _, line := range []string{`level=WARN msg="` + warning + `"`, "\nwarning: " + warning + "\n"} {
-			if strings.Count(text, line) != want {
-				t.Errorf("--bind %s: %q is not there %d times:\n%s", bind, line, want, text)
-			}
+		if strings.Count(text, `level=WARN msg="`+warning+`"`) != want || strings.Count(text, warning) != want {
+			t.Errorf("--bind %s: %q is not there %d times:\n%s", bind, warning, want, text)
 		}
 	}
 }
@@ -127,7 +125,7 @@ func TestStartIsRefusedWithARemedy(t *testing.T) {
 			[]string{"127.0.0.1:" + port + " is in use by another program: stop it, or choose another port with --port"}},
 		{"port for probes in use", []string{"--http-port", httpPort, "--dir", folder()}, 0, 1,
 			[]string{"127.0.0.1:" + httpPort + " is in use by another program", "--http-port"}},
-		{"no such address", []string{"--bind", "192.0.2.1", "--dir", folder()}, 0, 1,
+		{"no such address", []string{"--bind", "192.0.2.1", "--protected-mode", "no", "--dir", folder()}, 0, 1,
 			[]string{"192.0.2.1:0 is no address of this machine: choose another with --bind"}},
 		{"folder in use", []string{"--dir", running.Dir}, 0, 1,
 			[]string{"the folder " + running.Dir + " is in use by another dqd: stop it, or choose another folder with --dir"}},
@@ -143,6 +141,8 @@ func TestStartIsRefusedWithARemedy(t *testing.T) {
 			[]string{"the limit of open files is 255: 256 are needed at least; raise it with ulimit -n, or LimitNOFILE in a unit of systemd"}},
 		{"wrong setting", []string{"--prot", "1"}, 0, 2,
 			[]string{`unknown flag --prot, did you mean --port?`}},
+		{"nobody is served", []string{"--bind", "192.0.2.1", "--dir", folder()}, 0, 2,
+			[]string{"--bind 192.0.2.1: nobody would be served"}},
 		{"wrong value", []string{"--port", "66000"}, 0, 2,
 			[]string{"--port 66000: write a number from 0 to 65535"}},
 	}

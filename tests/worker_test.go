@@ -574,12 +574,16 @@ func TestWorkerEndsWithWhatCannotBeMended(t *testing.T) {
 				if o.Queues == nil {
 					o.Queues = []work.Queue{{Name: "q"}}
 				}
-				o.Log = slog.New(slog.DiscardHandler)
+				var log bytes.Buffer
+				o.Log = slog.New(slog.NewTextHandler(&log, nil))
 				ctx, cancel := context.WithTimeout(w.t.Context(), time.Hour)
 				defer cancel()
 				err := work.Run(ctx, o)
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("Run returns %v, want %s", err, c.want)
+				}
+				if text := log.String(); strings.Count(text, c.want) != 1 || !strings.Contains(text, `level=ERROR msg="cannot work: `) || strings.Contains(text, "trying again") {
+					t.Errorf("the log says %s", text)
 				}
 			})
 		})

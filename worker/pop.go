@@ -24,12 +24,14 @@ func (r *runner) takeJobs(ctx context.Context) error {
 		asked := time.Now()
 		jobs, err := r.pop(min(room, maxPop))
 		received := time.Now()
+		if err != nil && standingOf(err) == hopeless {
+			r.Metrics.failed("pop")
+			r.Log.Error("cannot work: the server refuses, and another try would not mend it", "err", err)
+			return err
+		}
 		trouble.note(err)
 		if err != nil {
 			r.Metrics.failed("pop")
-			if standingOf(err) == hopeless {
-				return err
-			}
 			pause.wait(ctx)
 			continue
 		}

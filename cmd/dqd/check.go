@@ -54,9 +54,9 @@ func check(args []string, stdout, stderr io.Writer) int {
 	}
 	behind := ""
 	if c.Behind > 0 { // as after kill -9
-		behind = fmt.Sprintf(" and in %d log entries that the next start adds to it; all of them are counted", c.Behind)
+		behind = fmt.Sprintf(" and in %d log entries with commands that the next start adds to it; the jobs of all of them are counted", c.Behind)
 	}
-	fmt.Fprintf(stdout, "%s: ok, %d live and %d dead jobs in %d queues, in the state at log index %d%s; %d log entries and %d tables verified\n",
+	fmt.Fprintf(stdout, "%s: ok, %d live and %d dead jobs in %d queues, in the state at log index %d%s; %d log entries, those of Raft itself (configurations, terms), which have no jobs, among them, and %d tables verified\n",
 		dir, c.Live, c.Dead, c.Queues, c.Applied, behind, c.Entries, c.Tables)
 	return exitOK
 }

@@ -59,14 +59,15 @@ func readConfig(args, environment []string) (*config, error) {
 		return nil, err
 	}
 	c := &config{Options: server.DefaultOptions(), given: map[string]given{}}
+	var named string // where the file is
 	for _, from := range []map[string]given{variables, flags} {
 		if g, ok := from[configName]; ok {
-			c.ConfigFile = g.value
+			c.ConfigFile, named = g.value, g.as
 		}
 	}
 	if c.ConfigFile != "" {
 		f := fileReader{given: c.given}
-		if err := f.read(c.ConfigFile, ""); err != nil {
+		if err := f.read(c.ConfigFile, named); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +88,10 @@ func readConfig(args, environment []string) (*config, error) {
 			}
 		}
 	}
-	return c, c.readPassword()
+	if err := c.readPassword(); err != nil {
+		return c, err
+	}
+	return c, c.servesSomebody()
 }
 
 // readPassword reads the file that has the password.
@@ -142,7 +146,7 @@ func readFlags(args []string) (map[string]given, error) {
 		if s := server.FindSetting(name); s != nil { // a secret
 			return nil, fmt.Errorf("--%s is no flag, everybody on the machine can read those: give it as %s, in the configuration file, or with --requirepass-file", name, s.Variable())
 		}
-		return nil, fmt.Errorf("unknown flag --%s%s", name, client.DidYouMean(name, names, func(n string) string {
+		return nil, fmt.Errorf("unknown flag --%s%s", name, instead(name, name, names, func(n string) string {
 			if s := server.FindSetting(n); s != nil && s.Secret {
 				return s.Variable() + " in the environment"
 			}
@@ -153,6 +157,14 @@ func readFlags(args []string) (map[string]given, error) {
 		return nil, fmt.Errorf("unexpected argument %q: settings are written --name value", flags.Arg(0))
 	}
 	return read, nil
+}
+
+// instead says what to do about a name that is none: of a setting, and as it was written.
+func instead(setting, name string, names []string, written func(string) string) string {
+	if server.IsConstant(setting) {
+		return ": it is fixed, CONFIG GET only shows it; leave it out"
+	}
+	return client.DidYouMean(name, names, written)
 }
 
 // readEnvironment reads DQD_NAME=value. An empty value counts as none.
@@ -174,7 +186,8 @@ func readEnvironment(environment []string) (map[string]given, error) {
 				all = append(all, n)
 			}
 			slices.Sort(all)
-			return nil, fmt.Errorf("unknown setting %s in the environment%s", variable, client.DidYouMean(variable, all, strings.Clone))
+			setting := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, prefix)), "_", "-")
+			return nil, fmt.Errorf("unknown setting %s in the environment%s", variable, instead(setting, variable, all, strings.Clone))
 		}
 		as := pair
 		if s := server.FindSetting(name); s != nil && s.Secret {
@@ -189,18 +202,37 @@ func readEnvironment(environment []string) (map[string]given, error) {
 // whose name is dqd, or begins with it, such as DQD_PORT=tcp://10.0.0.1:7711.
 var kubernetes = regexp.MustCompile(`^DQD_(.+_)?(SERVICE_(HOST|PORT(_.+)?)|PORT_\d+_(TCP|UDP|SCTP)(_.+)?)=|^DQD_(.+_)?PORT=\w+://`)
 
+// protected reports whether only connections over loopback are served.
+func (c *config) protected() bool { return c.Password == "" && !c.Unprotected }
+
+// onlyLoopback reports whether what is bound there is reached over loopback alone,
+// overLoopback whether it is reached over loopback too.
+func onlyLoopback(address string) bool {
+	ip := net.ParseIP(address)
+	return address == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func overLoopback(address string) bool {
+	ip := net.ParseIP(address)
+	return onlyLoopback(address) || address == "*" || ip != nil && ip.IsUnspecified()
+}
+
+// servesSomebody refuses addresses none of which serves a client.
+func (c *config) servesSomebody() error {
+	if !c.protected() || slices.ContainsFunc(c.Bind, overLoopback) {
+		return nil
+	}
+	return fmt.Errorf("%s: nobody would be served: without a password only connections over loopback are, and it is not bound; set DQD_REQUIREPASS, or add 127.0.0.1 to bind, or --protected-mode no where the network is trusted", c.given["bind"].as)
+}
+
 // open says what it means that other machines reach these addresses and there is no
 // password: all of them are served, or none is. Empty = nobody else does, or there is one.
 func (c *config) open() string {
-	local := func(a string) bool {
-		ip := net.ParseIP(a)
-		return a == "localhost" || ip != nil && ip.IsLoopback()
-	}
 	switch {
-	case c.Password != "" || !slices.ContainsFunc(c.Bind, func(a string) bool { return !local(a) }):
+	case c.Password != "" || !slices.ContainsFunc(c.Bind, func(a string) bool { return !onlyLoopback(a) }):
 		return ""
 	case c.Unprotected:
 		return "protected mode is off and there is no password: whoever reaches these addresses reads and changes all jobs; set DQD_REQUIREPASS"
 	}
-	return "there is no password: protected mode refuses every client that is not on this machine; set DQD_REQUIREPASS, or --protected-mode no where the network is trusted"
+	return "there is no password: protected mode refuses every client that does not come over loopback; set DQD_REQUIREPASS, or --protected-mode no where the network is trusted"
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"dqd/cmd/dqd/client"
 	"dqd/cmd/dqd/readfile"
 	"dqd/server"
 )
@@ -30,11 +29,8 @@ type fileReader struct {
 	files int      // read so far
 }
 
-// read reads a file; at is the line that includes it, or empty.
+// read reads a file; at is what names it, as it was written.
 func (r *fileReader) read(path, at string) error {
-	if at == "" {
-		at = "configuration file"
-	}
 	wrong := func(format string, args ...any) error { return fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)) }
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -43,7 +39,7 @@ func (r *fileReader) read(path, at string) error {
 	r.files++
 	switch {
 	case slices.Contains(r.open, absolute):
-		return wrong("%s includes itself: %s", path, strings.Join(append(r.open, absolute), " → "))
+		return wrong("it includes itself: %s", strings.Join(append(r.open, absolute), " → "))
 	case len(r.open) > maxIncludes:
 		return wrong("files are included %d deep: use at most %d", len(r.open), maxIncludes)
 	case r.files > maxFiles:
@@ -84,7 +80,7 @@ func (r *fileReader) line(path, at, line string) error {
 			names = append(names, s.Name)
 		}
 		// What stands behind it may be a secret with a misspelt name.
-		return fmt.Errorf("%s: unknown setting %q%s", at, name, client.DidYouMean(name, names, strconv.Quote))
+		return fmt.Errorf("%s: unknown setting %q%s", at, name, instead(name, name, names, strconv.Quote))
 	case equals || strings.HasPrefix(value, "="):
 		return fmt.Errorf("%s: write %s and the value without =; a value that begins with = needs double quotes", at, name)
 	}
@@ -93,6 +89,7 @@ func (r *fileReader) line(path, at, line string) error {
 		return fmt.Errorf("%s: %s %w", at, name, err)
 	}
 	if name == "include" {
+		at += ": include " + value
 		if !filepath.IsAbs(value) {
 			value = filepath.Join(filepath.Dir(path), value)
 		}

@@ -97,8 +97,12 @@ func TestWrongConfiguration(t *testing.T) {
 		{args: "--maxmemory 1mb", want: "--maxmemory 1mb: write a size from 128mb on, such as 2gb, or a share from 1% to 100%"},
 		{args: "--maxmemory 128mb --maxmemory-clients 129mb", want: "--maxmemory-clients 129mb: write a size such as 256mb, from 1mb to maxmemory"},
 		{args: "--protected-mode maybe", want: "--protected-mode maybe: write yes or no"},
-		{args: "--config /nonexistent/dqd.conf", want: "configuration file: open /nonexistent/dqd.conf"},
-		{args: "--requirepass-file /nonexistent/file", want: "--requirepass-file /nonexistent/file: open /nonexistent/file"},
+		{args: "--config /nonexistent/dqd.conf", want: "--config /nonexistent/dqd.conf: no such file or directory: check the name; a relative one counts from the folder that dqd was started in"},
+		{env: "DQD_CONFIG=/", want: "DQD_CONFIG=/: is a directory: name a file"},
+		{args: "--requirepass-file /nonexistent/file", want: "--requirepass-file /nonexistent/file: no such file or directory: check the name"},
+		{args: "-p 7000", want: "unknown flag --p, did you mean --port?"},
+		{args: "--appendonly yes", want: "unknown flag --appendonly: it is fixed, CONFIG GET only shows it; leave it out"},
+		{args: "--bind 192.0.2.1", want: "--bind 192.0.2.1: nobody would be served: without a password only connections over loopback are, and it is not bound; set DQD_REQUIREPASS, or add 127.0.0.1 to bind, or --protected-mode no where the network is trusted"},
 		{args: "--requirepass-file /dev/null", want: "--requirepass-file /dev/null: write the password into the only line of the file"},
 		{args: "--requirepass-file /dev/null", env: "DQD_REQUIREPASS=canary", want: "--requirepass-file /dev/null: there is a requirepass already (DQD_REQUIREPASS): leave one of them out"},
 		{args: "extra", want: `unexpected argument "extra"`},
@@ -106,6 +110,7 @@ func TestWrongConfiguration(t *testing.T) {
 		{env: "DQD_PROT=1", want: "unknown setting DQD_PROT in the environment, did you mean DQD_PORT?"},
 		{env: "DQD_REQUIRPASS=canary", want: "unknown setting DQD_REQUIRPASS in the environment, did you mean DQD_REQUIREPASS?"},
 		{env: "DQD_NONSENSE=canary", want: "unknown setting DQD_NONSENSE in the environment"},
+		{env: "DQD_MAX_BLOCK=1", want: "unknown setting DQD_MAX_BLOCK in the environment: it is fixed"},
 		{env: "DQD_PORT=x", want: "DQD_PORT=x: write a number from 0 to 65535"},
 		{env: "DQD_REQUIREPASS=" + strings.Repeat("canary", 100), want: "DQD_REQUIREPASS: the password has 600 bytes: use at most 512"},
 
@@ -125,12 +130,12 @@ func TestWrongConfiguration(t *testing.T) {
 		{file: `requirepass "canary" canary`, want: "§:1: requirepass has text behind its quotes: a comment begins with #"},
 		{file: "requirepass " + strings.Repeat("canary", 100), want: "§:1: requirepass: the password has 600 bytes: use at most 512"},
 		{file: "port 1 2", want: "§:1: port has more than one value"},
-		{file: "save 900 1", want: `§:1: unknown setting "save"`},
+		{file: "save 900 1", want: `§:1: unknown setting "save": it is fixed, CONFIG GET only shows it; leave it out`},
 		{file: `requirepass "canary`, want: "§:1: requirepass has unbalanced quotes"},
 		{file: "maxclients 0", want: "§:1: maxclients 0: write a number from 1 to 1000000"},
-		{file: "include /nonexistent/more.conf", want: "§:1: open /nonexistent/more.conf"},
-		{file: "\n\ninclude dqd.conf", want: "§:3: § includes itself: § → §"},
-		{file: "port 1\n#" + strings.Repeat("x", maxFileBytes), want: "configuration file: § is larger than 1048576 bytes"},
+		{file: "include /nonexistent/more.conf", want: "§:1: include /nonexistent/more.conf: no such file or directory: check the name"},
+		{file: "\n\ninclude dqd.conf", want: "§:3: include dqd.conf: it includes itself: § → §"},
+		{file: "port 1\n#" + strings.Repeat("x", maxFileBytes), want: "--config §: it is larger than 1048576 bytes"},
 	} {
 		args, path := strings.Fields(c.args), ""
 		if c.file != "" {
@@ -214,7 +219,7 @@ func TestInclude(t *testing.T) {
 		}
 	}
 	write("more/b.conf", "timeout 4\ninclude ../dqd.conf\n")
-	refused(b + ":2: " + top + " includes itself: " + top + " → " + a + " → " + b + " → " + top)
+	refused(b + ":2: include ../dqd.conf: it includes itself: " + top + " → " + a + " → " + b + " → " + top)
 	write("more/b.conf", "prot 4\n")
 	refused(b + `:1: unknown setting "prot", did you mean "port"?`)
 	for n := range 10 {
@@ -228,7 +233,7 @@ func TestInclude(t *testing.T) {
 		t.Error(err)
 	}
 	write("dqd.conf", strings.Repeat("include more/b.conf\n", 100))
-	refused(top + ":100: this is file 101: use at most 100")
+	refused(top + ":100: include more/b.conf: this is file 101: use at most 100")
 }
 
 // The password may be in a file of its own.
@@ -256,9 +261,9 @@ func TestTwoPasswords(t *testing.T) {
 }
 
 // The warning at the start is for those whom other machines reach, and nobody else: that
-// all are served, or that none is. It is in the log, and on the console.
+// all are served, or that none is.
 func TestOpen(t *testing.T) {
-	const all, none = "protected mode is off and there is no password", "there is no password: protected mode refuses every client that is not on this machine"
+	const all, none = "protected mode is off and there is no password", "there is no password: protected mode refuses every client that does not come over loopback"
 	for _, test := range []struct{ bind, mode, password, want string }{
 		{"*", "no", "", all},
 		{"127.0.0.1 192.0.2.1", "no", "", all},
@@ -269,6 +274,8 @@ func TestOpen(t *testing.T) {
 		{"0.0.0.0", "yes", "", none},
 		{"::", "yes", "", none},
 		{"127.0.0.1 192.0.2.1", "yes", "", none},
+		{"192.0.2.1", "no", "", all},
+		{"192.0.2.1", "yes", "secret", ""},
 		{"*", "no", "secret", ""},
 		{"*", "yes", "secret", ""},
 	} {
@@ -321,6 +328,7 @@ func TestSubCommands(t *testing.T) {
 		{"help", 0, "--port", ""},
 		{"serve --help", 0, "--port", ""},
 		{"sevre", 2, "", `unknown sub-command "sevre", did you mean "serve"?`},
+		{"foo", 2, "", `dqd: unknown sub-command "foo" (see dqd help)`},
 		{"serve --prot 1", 2, "", "did you mean"},
 		{"--prot 1", 2, "", "dqd: unknown flag --prot, did you mean --port? (see dqd help)\n"},
 		{"help sevre", 2, "", `unknown sub-command "sevre", did you mean "serve"?`},
@@ -436,7 +444,7 @@ func TestStartErrors(t *testing.T) {
 	if _, err = assemble(c, quiet); !strings.Contains(remedy(err, c).Error(), "--http-port") {
 		t.Error(err)
 	}
-	c = testConfig(t, "--bind", "192.0.2.1")
+	c = testConfig(t, "--bind", "192.0.2.1", "--protected-mode", "no")
 	if _, err = assemble(c, quiet); !strings.Contains(remedy(err, c).Error(), "is no address of this machine") {
 		t.Error(err)
 	}
@@ -462,3 +470,32 @@ func TestStartErrors(t *testing.T) {
 		t.Log(remedy(err, c))
 	}
 }
+
+// The commands that are shown at the start are for an address that serves who types them.
+func TestTry(t *testing.T) {
+	for _, test := range []struct{ bind, password, want string }{
+		{"192.0.2.1 127.0.0.1", "", "try: redis-cli -p 7 DQADD "},
+		{"192.0.2.1 ::", "", "try: redis-cli -h ::1 -p 7 DQADD "},
+		{"192.0.2.1 127.0.0.1", "secret", "try: redis-cli -h 192.0.2.1 -p 7 DQADD "},
+	} {
+		c, err := readConfig([]string{"--bind", test.bind}, []string{"DQD_REQUIREPASS=" + test.password})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := &node{config: c}
+		for _, a := range c.Bind {
+			n.listeners = append(n.listeners, listenerAt{addr: net.TCPAddr{IP: net.ParseIP(a), Port: 7}})
+		}
+		var out bytes.Buffer
+		if n.announce(&out); !strings.Contains(out.String(), test.want) || !strings.Contains(out.String(), "ready resp=192.0.2.1:7 ") {
+			t.Errorf("%+v:\n%s", test, &out)
+		}
+	}
+}
+
+type listenerAt struct {
+	net.Listener
+	addr net.TCPAddr
+}
+
+func (l listenerAt) Addr() net.Addr { return &l.addr }

@@ -8,11 +8,13 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
 
 	"dqd/cmd/dqd/client"
+	"dqd/cmd/dqd/readfile"
 	"dqd/persist"
 	"dqd/raftfsm"
 	"dqd/raftfsm/archive"
@@ -58,7 +60,16 @@ func restore(args []string, stdout, stderr io.Writer) int {
 func openBackup(path string) (*os.File, string, error) {
 	if path != client.Standard {
 		f, err := os.Open(path)
-		return f, path, err
+		if err == nil {
+			if info, serr := f.Stat(); serr == nil && info.IsDir() {
+				f.Close()
+				err = &os.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+			}
+		}
+		if err != nil {
+			return nil, path, fmt.Errorf("%s: %w", path, readfile.Plain(err))
+		}
+		return f, path, nil
 	}
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		return nil, "", errors.New("standard input is a terminal: send a backup into it, or name a file")

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -128,9 +129,13 @@ func serve(args []string, stdout, stderr io.Writer) int {
 // the last line for programs.
 func (n *node) announce(w io.Writer) {
 	address := n.listeners[0].Addr().String()
-	host, port, _ := net.SplitHostPort(address)
+	try := 0 // the listener that those who read this reach
+	if n.config.protected() {
+		try = max(0, slices.IndexFunc(n.config.Bind, overLoopback))
+	}
+	host, port, _ := net.SplitHostPort(n.listeners[try].Addr().String())
 	switch {
-	case host == "::" && n.config.Bind[0] == "::": // IPv6 only
+	case host == "::" && n.config.Bind[try] == "::": // IPv6 only
 		host = "::1"
 	case host == "::" || host == "0.0.0.0":
 		host = "127.0.0.1"
@@ -146,9 +151,6 @@ func (n *node) announce(w io.Writer) {
 	fmt.Fprintf(w, "dqd %s serves clients on %s, data in %s\n", buildVersion(), address, dir)
 	if n.web != nil {
 		fmt.Fprintf(w, "metrics and probes on %s (/metrics /livez /readyz)\n", web)
-	}
-	if warning := n.config.open(); warning != "" {
-		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 	cli := "redis-cli -p " + port
 	if host != "127.0.0.1" {

@@ -108,6 +108,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"there were 1 pairs":         func(w *Writer) []byte { return w.End(w.Pairs(w.Head(nil, head), 2, applied)) },
 		"where the state stood":      func(w *Writer) []byte { return w.End(w.Head(nil, head)) },
+		"it is empty":                func(w *Writer) []byte { return nil },
 		"does not begin as a backup": func(w *Writer) []byte { return []byte("REDIS0011 and more") },
 		"it has version 2":           func(w *Writer) []byte { return []byte(magic + "\x02") },
 		"it ends early":              func(w *Writer) []byte { return w.Pairs(w.Head(nil, head), 1, applied) },

@@ -48,6 +48,8 @@ func NewReader(in io.Reader) (*Reader, error) {
 	switch n, err := io.ReadFull(in, begin[:]); {
 	case err != nil && !ended(err):
 		return nil, err
+	case n == 0:
+		return nil, fmt.Errorf("%w: it is empty; if it came by a pipe, look at the error of the command before it", ErrBroken)
 	case string(begin[:min(n, len(magic))]) != magic:
 		return nil, fmt.Errorf("%w: it does not begin as a backup does", ErrBroken)
 	case begin[len(magic)] != version:

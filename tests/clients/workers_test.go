@@ -157,6 +157,11 @@ func TestWorkerRecipes(t *testing.T) {
 			for range p.lines {
 			}
 			p.cmd.Wait()
+			for _, said := range []string{`job .fail. of queue .pay. failed in attempt 1: .*no route.*\n`, `job .dead. .*never`} {
+				if !regexp.MustCompile(said).MatchString(p.stderr.String()) {
+					t.Errorf("it says %q, and nothing like %s", p.stderr, said)
+				}
+			}
 			other := run()
 			await("hold", "state attempt", "leased 2")
 			other.cmd.Process.Signal(syscall.SIGTERM)

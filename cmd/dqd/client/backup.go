@@ -66,7 +66,7 @@ func backup(ctx context.Context, s *server, path string, stderr io.Writer) (sum 
 	part := path + partSuffix
 	f, err := createPart(part)
 	if err != nil {
-		return sum, err
+		return sum, unwritable(path, err)
 	}
 	defer func() {
 		f.Close()
@@ -169,6 +169,21 @@ func createPart(part string) (f *os.File, err error) {
 		return nil, busy
 	}
 	return f, err
+}
+
+// unwritable says what to do about a file that cannot be made.
+func unwritable(path string, err error) error {
+	var at *fs.PathError
+	dir := filepath.Dir(path)
+	switch {
+	case !errors.As(err, &at):
+		return err
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%s: there is no folder %s: make it first, or choose another name", path, dir)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%s: %w: choose a folder that this user may write to", path, at.Err)
+	}
+	return fmt.Errorf("%s: %w", path, at.Err)
 }
 
 // owned locks a file, and reports whether it was free and still has its name.

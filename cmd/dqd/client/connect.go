@@ -79,7 +79,7 @@ func parse(f *flag.FlagSet, args []string, how string, n, optional int) (rest []
 				var names []string
 				f.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 				similar := DidYouMean(name, names, func(n string) string { return "--" + n })
-				if similar == "" && strings.HasPrefix(name, "pass") {
+				if strings.HasPrefix(name, "pass") && (similar == "" || strings.HasPrefix("password", name)) {
 					return nil, usage{fmt.Errorf("--%s would show the password to everybody on this machine: give it in the environment as %s, or name its file by --password-file", name, envPassword)}
 				}
 				text = "unknown flag --" + name + similar

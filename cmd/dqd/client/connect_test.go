@@ -42,8 +42,8 @@ func TestPassword(t *testing.T) {
 		{flag: b, variable: "secret", file: a, want: "from-b"},
 		{variable: "canary", file: a, err: "DQD_REQUIREPASS and DQD_REQUIREPASS_FILE are both in the environment: leave one of them out, or name the file by --password-file"},
 		{file: two, err: "DQD_REQUIREPASS_FILE " + two + ": write the password into the only line of the file"},
-		{flag: large, err: "--password-file " + large + ": " + large + " is larger than 4096 bytes"},
-		{flag: dir + "/none", err: "--password-file " + dir + "/none: open " + dir + "/none: no such file or directory"},
+		{flag: large, err: "--password-file " + large + ": it is larger than 4096 bytes"},
+		{flag: dir + "/none", err: "--password-file " + dir + "/none: no such file or directory: check the name; a relative one counts from the folder that dqd was started in"},
 	} {
 		s := server{passwordFile: c.flag, getenv: func(name string) string {
 			return map[string]string{"DQD_REQUIREPASS": c.variable, "DQD_REQUIREPASS_FILE": c.file}[name]

@@ -1,12 +1,21 @@
 package client
 
-// DidYouMean names the nearest of names, if it is near, in the form in which it is
-// to be written.
+import "strings"
+
+// DidYouMean names the nearest of names, if it is near for a name of that length, else
+// the shortest that begins with it, in the form in which it is to be written.
 func DidYouMean(name string, names []string, written func(string) string) string {
-	best, near := "", 3
+	best, near := "", min(2, len(name)/2)+1
 	for _, n := range names {
 		if d := distance(name, n); d < near {
 			best, near = n, d
+		}
+	}
+	if best == "" && name != "" {
+		for _, n := range names {
+			if strings.HasPrefix(n, name) && (best == "" || len(n) < len(best)) {
+				best = n
+			}
 		}
 	}
 	if best == "" {
