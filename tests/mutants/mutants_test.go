@@ -483,12 +483,12 @@ func (f *loudFile) WriteAt`}},
 	},
 	{
 		name:  "tell a client that is gone that there are no jobs",
-		edits: []edit{{actor, "			return errGone, false\n", "			return commands.NullArray{}, false\n"}},
+		edits: []edit{{actor, "			return ErrGone, false\n", "			return commands.NullArray{}, false\n"}},
 		tests: "./server/shard", run: "TestGoneClientIsRefused|TestTransactionOfAGoneClient",
 	},
 	{
 		name:  "a pop that waited tells a client that is gone that there are no jobs",
-		edits: []edit{{actor, "s.unpark(c, errGone)", "s.unpark(c, commands.NullArray{})"}},
+		edits: []edit{{actor, "s.unpark(c, ErrGone)", "s.unpark(c, commands.NullArray{})"}},
 		tests: "./server", run: "TestHalfCloseWaitingPop",
 	},
 	{
