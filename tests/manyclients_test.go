@@ -80,7 +80,7 @@ func TestThousandsOfSlowClients(t *testing.T) {
 func TestTenThousandIdleClients(t *testing.T) {
 	const most = 10_000
 	openFiles(t, most+1500)
-	server := dqdtest.Start(t, dqdtest.Options{})
+	server := dqdtest.Start(t, dqdtest.Options{Env: collected})
 	good := server.Dial()
 	rest := use(t, server)
 	idle := crowd(t, server, most-2, "PING\r\n")
