@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests of dqd and installs what they need.
 #
-#   ./test.sh           everything, as CI does (about ten minutes on two cores)
+#   ./test.sh           everything, as CI does (about a quarter of an hour on two cores)
 #   ./test.sh quick     formatting, vet, linter and all tests, without the race detector
 #
 # It needs Go and bash. redis-server is what dqd is compared
