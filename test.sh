@@ -8,7 +8,8 @@
 # with, redis-cli and the clients of other languages are what speaks to it, fish, zsh,
 # mandoc, groff, systemd-analyze and Prometheus read completion, manual, unit and alert
 # rules; as root on Debian or Ubuntu they are installed if missing, else the script says
-# what is missing.
+# what is missing. Who may (root, but not in a container) also boots a machine of the tests'
+# own, with systemd and Docker (tests/machine); who may not is told that this was left out.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -39,6 +40,8 @@ fi
 # The tests do not depend on git's opinion of who owns the work tree.
 export GOFLAGS="${GOFLAGS:--buildvcs=false}"
 
+may_boot() { [ "$(id -u)" = 0 ] && unshare --mount --net true 2>/dev/null; }
+
 # lacking prints the Debian packages of what is missing.
 lacking() {
 	command -v redis-server >/dev/null || echo redis-server
@@ -59,6 +62,12 @@ lacking() {
 	command -v prometheus >/dev/null || echo prometheus
 	command -v systemd-analyze >/dev/null || echo systemd
 	command -v zsh >/dev/null || echo zsh
+	# What boots a machine.
+	! may_boot || {
+		command -v mmdebstrap >/dev/null || echo mmdebstrap
+		command -v systemd-nspawn >/dev/null || echo systemd-container
+		[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || echo debian-archive-keyring
+	}
 }
 
 step "redis-server, Redis clients and other programs that the tests run"
@@ -66,9 +75,18 @@ missing=$(lacking | xargs)
 if [ -n "$missing" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	export DEBIAN_FRONTEND=noninteractive
 	apt-get update -q >/dev/null
-	# The server is started by the tests that need it, never as a service.
-	# shellcheck disable=SC2086 # words
-	apt-get install -y -q --no-install-recommends $missing >/dev/null
+	# Servers are started by the tests that need them. That none is started as a service is
+	# said to Debian by this file, if nobody has said otherwise.
+	(
+		policy=/usr/sbin/policy-rc.d
+		[ -e $policy ] || {
+			trap 'rm -f $policy' EXIT
+			printf '#!/bin/sh\nexit 101\n' >$policy
+			chmod 755 $policy
+		}
+		# shellcheck disable=SC2086 # words
+		apt-get install -y -q --no-install-recommends $missing >/dev/null
+	)
 	missing=$(lacking | xargs)
 fi
 [ -z "$missing" ] || fail "missing: $missing (names of Debian's packages). Install them, or run this once as root"
@@ -107,3 +125,4 @@ if [ "$mode" = all ]; then
 fi
 
 printf '\nAll tests passed.\n'
+may_boot || echo 'tests/machine was left out: only root may boot a machine.'

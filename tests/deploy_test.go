@@ -1,14 +1,10 @@
 package tests
 
 import (
-	"bufio"
-	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -57,66 +53,5 @@ func TestUnit(t *testing.T) {
 			t.Fatal(err)
 		}
 		dqdtest.Start(t, dqdtest.Options{Args: []string{"--config", path}})
-	}
-}
-
-// The image is nothing but the program, linked statically, and runs as a user whom it has
-// no name for: so it serves from a root folder that has nothing else in it.
-func TestImage(t *testing.T) {
-	text, err := os.ReadFile("../deploy/docker/Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	build := regexp.MustCompile(`(?m)^RUN (go build .*) -o /out/dqd (\./cmd/dqd)$`).FindStringSubmatch(string(text))
-	environment := regexp.MustCompile(`(?m)^ENV (.* DQD_DIR=/data)$`).FindStringSubmatch(string(text))
-	if build == nil || environment == nil || !strings.Contains(string(text), "\nFROM scratch\n") || !strings.Contains(string(text), "\nUSER 65532:65532\n") || !strings.Contains(string(text), "\nENTRYPOINT [\"/dqd\"]\n") {
-		t.Fatal("the Dockerfile is not understood")
-	}
-	root := filepath.Join(t.TempDir(), "root")
-	const user = 65532
-	data := filepath.Join(root, "data")
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	compile := exec.Command("/bin/sh", "-c", build[1]+` -o "$0" `+build[2], filepath.Join(root, "dqd"))
-	compile.Dir = ".."
-	if out, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	cmd := exec.Command("/dqd")
-	cmd.Env = append(strings.Fields(environment[1]), "DQD_REQUIREPASS=secret", "DQD_PORT=0", "DQD_HTTP_PORT=0")
-	cmd.Dir = "/"
-	if os.Getuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user, Gid: user}}
-		if err := os.Chown(data, user, user); err != nil {
-			t.Fatal(err)
-		}
-		for path := root; path != "/tmp" && path != "/"; path = filepath.Dir(path) {
-			os.Chmod(path, 0o755) // the way to it is open
-		}
-	} else { // who may not change the root folder sees at least that it is static
-		cmd.Path, cmd.Dir = filepath.Join(root, "dqd"), root
-		cmd.Env = append(cmd.Env, "DQD_DIR="+data)
-	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dqdtest.StartOnKeptThread(cmd); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Process.Kill()
-	serves := false
-	for in := bufio.NewScanner(stdout); !serves && in.Scan(); {
-		serves = strings.HasPrefix(in.Text(), "ready resp=")
-	}
-	cmd.Process.Signal(syscall.SIGTERM)
-	if err := cmd.Wait(); err != nil || !serves {
-		t.Errorf("serves: %v, ends with %v\n%s", serves, err, stderr.String())
-	}
-	if out, _ := exec.Command("go", "version", "-m", filepath.Join(root, "dqd")).CombinedOutput(); !strings.Contains(string(out), "CGO_ENABLED=1") {
-		t.Errorf("built without cgo, the stores' caches are in Go's heap:\n%s", out)
 	}
 }

@@ -30,7 +30,7 @@ func TestDocumentedShellCommandsWork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if script := documentedShell(string(text)); script != "" {
+		if script := dqdtest.Blocks(string(text), "sh"); script != "" {
 			found++
 			t.Run(filepath.Base(path), func(t *testing.T) {
 				t.Parallel()
@@ -43,21 +43,6 @@ func TestDocumentedShellCommandsWork(t *testing.T) {
 	if found == 0 {
 		t.Error("no document has shell commands")
 	}
-}
-
-// documentedShell returns the lines of a document's blocks marked "sh".
-func documentedShell(document string) string {
-	var script strings.Builder
-	inside := false
-	for line := range strings.Lines(document) {
-		switch {
-		case strings.HasPrefix(line, "```"):
-			inside = !inside && strings.TrimSpace(line) == "```sh"
-		case inside:
-			script.WriteString(line)
-		}
-	}
-	return script.String()
 }
 
 // runShell runs a script as TestDocumentedShellCommandsWork says.
@@ -118,11 +103,14 @@ $ false
 ~~~
 false
 ~~~
+~~~sh machine
+false
+~~~
 ~~~sh
 echo "ends here"
 ~~~
 `, "~~~", "```")
-	script := documentedShell(document)
+	script := dqdtest.Blocks(document, "sh")
 	if out, err := runShell(t, script); err != nil || !strings.Contains(out, "ends here") {
 		t.Errorf("%v\n%s", err, out)
 	}
