@@ -60,6 +60,7 @@ func boot(t *testing.T) *machine {
 		"--capability=all", "--system-call-filter=@keyring bpf",
 		"--bind-ro="+m.goEnv["GOROOT"]+":/usr/local/go", "--bind="+m.goEnv["GOCACHE"], "--bind-ro="+m.goEnv["GOMODCACHE"],
 		"--overlay="+repo+":"+written+":"+repo)
+	m.nspawn.Env = append(os.Environ(), "SYSTEMD_NSPAWN_TMPFS_TMP=0") // these folders may be in /tmp
 	m.nspawn.Stdout, m.nspawn.Stderr = &m.messages, &m.messages
 	if err := dqdtest.StartOnKeptThread(m.nspawn); err != nil {
 		t.Fatal("systemd-nspawn: ", err)
