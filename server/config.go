@@ -116,33 +116,39 @@ func (s *Server) configSet(args [][]byte) commands.Reply {
 	s.setting.Lock()
 	defer s.setting.Unlock()
 	d := *s.live.Load()
+	d.Password = string(*s.password.Load())
 	given := map[string]bool{}
+	fail := func(name, err string) commands.Reply {
+		return commands.Error("ERR CONFIG SET failed (possibly related to argument '" + name + "') - " + err)
+	}
 	for ; len(args) > 0; args = args[2:] {
 		name := strings.ToLower(cut(args[0]))
-		fail := func(err string) commands.Reply {
-			return commands.Error("ERR CONFIG SET failed (possibly related to argument '" + name + "') - " + err)
-		}
 		known := FindSetting(name)
 		switch {
 		case known == nil && slices.ContainsFunc(constantSettings, func(f constantSetting) bool { return f.name == name }):
-			return fail("can't set immutable config: dqd has this value and no other")
+			return fail(name, "can't set immutable config: dqd has this value and no other")
 		case known == nil:
 			return commands.UnknownSetting(args[0])
 		case !known.Live:
-			return fail("can't set immutable config: start the server with --" + name + ", " + known.Variable() + ", or a line in its configuration file")
+			return fail(name, "can't set immutable config: start the server with --"+name+", "+known.Variable()+", or a line in its configuration file")
 		case given[name]:
-			return fail("duplicate parameter")
+			return fail(name, "duplicate parameter")
 		}
 		given[name] = true
 		if err := known.set(&d, string(args[1])); err != nil {
-			return fail(err.Error())
+			return fail(name, err.Error())
+		}
+	}
+	for _, name := range []string{"requirepass", "protected-mode"} {
+		if err := d.ServesSomebody(); err != nil && given[name] {
+			return fail(name, err.Error()+"; give a requirepass, or protected-mode no where the network is trusted")
 		}
 	}
 	if given["requirepass"] {
 		password := []byte(d.Password)
-		d.Password = "" // one copy, which nothing prints
 		s.password.Store(&password)
 	}
+	d.Password = "" // one copy, which nothing prints
 	s.use(&d)
 	return commands.OK
 }

@@ -110,6 +110,35 @@ func TestConfigSetPassword(t *testing.T) {
 	})
 }
 
+// What would leave nobody who is served is refused, as at the start, and changes nothing.
+func TestConfigSetServesSomebody(t *testing.T) {
+	refused := func(name string) string {
+		return "-ERR CONFIG SET failed (possibly related to argument '" + name + "') - nobody would be served: " +
+			"without a password only connections over loopback are, and it is not bound; give a requirepass, or protected-mode no where the network is trusted\r\n"
+	}
+	both(t, Options{Password: "secret", Bind: []string{"192.0.2.1"}}, func(r *rig) {
+		c := r.client()
+		c.ask("AUTH secret", "+OK\r\n")
+		c.ask(`CONFIG SET timeout 7 requirepass ""`, refused("requirepass"))
+		c.ask("CONFIG GET timeout", "*2\r\n$7\r\ntimeout\r\n$1\r\n0\r\n")
+		r.client().ask("PING", "-NOAUTH Authentication required.\r\n")
+		c.ask("CONFIG SET protected-mode yes", "+OK\r\n") // there is a password
+		c.ask(`CONFIG SET requirepass "" protected-mode no`, "+OK\r\n")
+		r.client().ask("PING", "+PONG\r\n")
+		c.ask("CONFIG SET protected-mode yes", refused("protected-mode"))
+		c.ask("CONFIG GET protected-mode", "*2\r\n$14\r\nprotected-mode\r\n$2\r\nno\r\n")
+		c.ask("CONFIG SET protected-mode yes requirepass secret", "+OK\r\n")
+	})
+	// Those over loopback are somebody.
+	for _, address := range []string{"*", "0.0.0.0", "::", "::1", "localhost", "127.0.0.2"} {
+		both(t, Options{Password: "secret", Bind: []string{"192.0.2.1", address}}, func(r *rig) {
+			c := r.client()
+			c.ask("AUTH secret", "+OK\r\n")
+			c.ask(`CONFIG SET requirepass ""`, "+OK\r\n")
+		})
+	}
+}
+
 // maxclients counts at once: who is connected stays, one more is refused.
 func TestConfigSetMaxClients(t *testing.T) {
 	both(t, Options{}, func(r *rig) {

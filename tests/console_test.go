@@ -153,7 +153,7 @@ paid
 		{0, "top", `dqd VERSION at ADDR up SPAN clients 2, waiting pops 0 clock ok
 jobs ready 1 late SPAN leased 1 delayed 3 dead 1 payloads 20 B
 lateness of deliveries p50 SPAN p99 SPAN max SPAN
-added 6 delivered 2 acked 0 nacked 1 lease-timeouts 0 cancelled 0 expired 0
+totals since the first job added 6 delivered 2 acked 0 nacked 1 lease-timeouts 0 cancelled 0 expired 0
 
 QUEUE READY LATE LEASED DELAYED NEXT DEAD WAITING PAUSED
 orders 1 SPAN 1 1 SPAN 1 0 -
@@ -208,6 +208,7 @@ func TestTopOnATerminal(t *testing.T) {
 	server := dqdtest.Start(t, dqdtest.Options{Args: []string{"--port", freePorts(t, 1)[0]}})
 	top := openTerminal(t, dqdtest.Binary(t), append([]string{"top"}, at(server)...)...)
 	top.shows("\x1b[?1049h")
+	top.shows("\nadded - ") // rates need two readings
 	top.shows("\x1b[1mQUEUE ")
 	show(t, server.Dial(), "DQADD orders o-1 paid DELAY 1h")
 	top.shows("\norders ")
@@ -219,6 +220,7 @@ func TestTopOnATerminal(t *testing.T) {
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
+	top.shows("\nadded - ")
 	top.shows("\norders ")
 	top.enter("q")
 	top.shows("\x1b[?1049l")

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"regexp"
 	"slices"
 	"strings"
@@ -91,7 +90,10 @@ func readConfig(args, environment []string) (*config, error) {
 	if err := c.readPassword(); err != nil {
 		return c, err
 	}
-	return c, c.servesSomebody()
+	if err := c.ServesSomebody(); err != nil {
+		return c, fmt.Errorf("%s: %w; set DQD_REQUIREPASS, or add 127.0.0.1 to bind, or --protected-mode no where the network is trusted", c.given["bind"].as, err)
+	}
+	return c, nil
 }
 
 // readPassword reads the file that has the password.
@@ -202,34 +204,11 @@ func readEnvironment(environment []string) (map[string]given, error) {
 // whose name is dqd, or begins with it, such as DQD_PORT=tcp://10.0.0.1:7711.
 var kubernetes = regexp.MustCompile(`^DQD_(.+_)?(SERVICE_(HOST|PORT(_.+)?)|PORT_\d+_(TCP|UDP|SCTP)(_.+)?)=|^DQD_(.+_)?PORT=\w+://`)
 
-// protected reports whether only connections over loopback are served.
-func (c *config) protected() bool { return c.Password == "" && !c.Unprotected }
-
-// onlyLoopback reports whether what is bound there is reached over loopback alone,
-// overLoopback whether it is reached over loopback too.
-func onlyLoopback(address string) bool {
-	ip := net.ParseIP(address)
-	return address == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-func overLoopback(address string) bool {
-	ip := net.ParseIP(address)
-	return onlyLoopback(address) || address == "*" || ip != nil && ip.IsUnspecified()
-}
-
-// servesSomebody refuses addresses none of which serves a client.
-func (c *config) servesSomebody() error {
-	if !c.protected() || slices.ContainsFunc(c.Bind, overLoopback) {
-		return nil
-	}
-	return fmt.Errorf("%s: nobody would be served: without a password only connections over loopback are, and it is not bound; set DQD_REQUIREPASS, or add 127.0.0.1 to bind, or --protected-mode no where the network is trusted", c.given["bind"].as)
-}
-
 // open says what it means that other machines reach these addresses and there is no
 // password: all of them are served, or none is. Empty = nobody else does, or there is one.
 func (c *config) open() string {
 	switch {
-	case c.Password != "" || !slices.ContainsFunc(c.Bind, func(a string) bool { return !onlyLoopback(a) }):
+	case c.Password != "" || !slices.ContainsFunc(c.Bind, func(a string) bool { return !server.OnlyLoopback(a) }):
 		return ""
 	case c.Unprotected:
 		return "protected mode is off and there is no password: whoever reaches these addresses reads and changes all jobs; set DQD_REQUIREPASS"

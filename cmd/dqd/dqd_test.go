@@ -476,7 +476,7 @@ func TestTry(t *testing.T) {
 	for _, test := range []struct{ bind, password, want string }{
 		{"192.0.2.1 127.0.0.1", "", "try: redis-cli -p 7 DQADD "},
 		{"192.0.2.1 ::", "", "try: redis-cli -h ::1 -p 7 DQADD "},
-		{"192.0.2.1 127.0.0.1", "secret", "try: redis-cli -h 192.0.2.1 -p 7 DQADD "},
+		{"192.0.2.1 127.0.0.1", "secret", "try: redis-cli -h 192.0.2.1 -p 7 --askpass DQADD "},
 	} {
 		c, err := readConfig([]string{"--bind", test.bind}, []string{"DQD_REQUIREPASS=" + test.password})
 		if err != nil {

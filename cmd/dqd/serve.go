@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"dqd/persist"
+	"dqd/server"
 )
 
 // shutdownTime is granted to the clients when the process is asked to end, endTime to
@@ -130,8 +131,8 @@ func serve(args []string, stdout, stderr io.Writer) int {
 func (n *node) announce(w io.Writer) {
 	address := n.listeners[0].Addr().String()
 	try := 0 // the listener that those who read this reach
-	if n.config.protected() {
-		try = max(0, slices.IndexFunc(n.config.Bind, overLoopback))
+	if n.config.Protected() {
+		try = max(0, slices.IndexFunc(n.config.Bind, server.OverLoopback))
 	}
 	host, port, _ := net.SplitHostPort(n.listeners[try].Addr().String())
 	switch {
@@ -155,6 +156,9 @@ func (n *node) announce(w io.Writer) {
 	cli := "redis-cli -p " + port
 	if host != "127.0.0.1" {
 		cli = "redis-cli -h " + host + " -p " + port
+	}
+	if n.config.Password != "" {
+		cli += " --askpass"
 	}
 	fmt.Fprintf(w, "try: %[1]s DQADD hello job-1 world DELAY 3s\n     %[1]s DQPOP hello BLOCK 10s\n     %[1]s DQACK hello job-1 '*'\n", cli)
 	fmt.Fprintf(w, "ready resp=%s http=%s pid=%d\n", address, web, os.Getpid())

@@ -482,7 +482,7 @@ func (f *loudFile) WriteAt`}},
 	},
 	{
 		name:  "CONFIG GET shows secrets",
-		edits: []edit{{"server/settings.go", "			set: func(o *Options, v string) error {\n				if len(v) > passwordMax {", "			show: func(o *Options) string { return o.Password },\n			set: func(o *Options, v string) error {\n				if len(v) > passwordMax {"}, {"server/config.go", "			if !known.Secret {", "			if known.show != nil {"}, {"server/config.go", "		d.Password = \"\" // one copy, which nothing prints\n", ""}},
+		edits: []edit{{"server/settings.go", "			set: func(o *Options, v string) error {\n				if len(v) > passwordMax {", "			show: func(o *Options) string { return o.Password },\n			set: func(o *Options, v string) error {\n				if len(v) > passwordMax {"}, {"server/config.go", "			if !known.Secret {", "			if known.show != nil {"}, {"server/config.go", "	d.Password = \"\" // one copy, which nothing prints\n", ""}},
 		tests: "./tests", run: "TestNothingPrintsSecrets",
 	},
 	{

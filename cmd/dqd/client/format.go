@@ -1,7 +1,9 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,38 +73,65 @@ func cut(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
 	}
-	return string([]rune(s)[:most-1]) + "…"
+	return string([]rune(s)[:most-1]) + omitted
 }
 
 // item is a part of a line.
 type item struct {
 	text string
-	rank int // the higher, the sooner it is left out
+	rank int // the higher, the sooner it is left out; 0 = never
 }
+
+// omitted stands at the end of a line of which parts were left out.
+const omitted = "…"
 
 // fit writes items three blanks apart. Those that matter least are left out where the line
 // would be longer than width characters, so that no number is cut; 0 = as long as it is.
 func fit(width int, items ...item) string {
-	for {
-		var line strings.Builder
-		last := 0 // the one to leave out
-		for i, it := range items {
-			if i > 0 {
-				line.WriteString("   ")
-			}
-			line.WriteString(it.text)
-			if it.rank > items[last].rank {
-				last = i
-			}
-		}
-		if width == 0 || utf8.RuneCountInString(line.String()) <= width {
-			return line.String()
-		}
-		if len(items) == 1 {
-			return cut(line.String(), width)
-		}
-		items = slices.Delete(slices.Clone(items), last, last+1)
+	const gap = "   "
+	width = cmp.Or(width, math.MaxInt)
+	widths, ranks := make([]int, len(items)), make([]int, len(items))
+	for i, it := range items {
+		widths[i], ranks[i] = utf8.RuneCountInString(it.text), it.rank
 	}
+	kept, _ := room(width, len(gap), widths, ranks)
+	texts := make([]string, len(kept))
+	for at, i := range kept {
+		texts[at] = items[i].text
+	}
+	if len(kept) < len(items) {
+		texts = append(texts, omitted)
+	}
+	return cut(strings.Join(texts, gap), width)
+}
+
+// room returns which parts of a line have room in width characters, gap blanks apart, and
+// how many characters are free then. Where parts are left out there is room for the mark.
+// The one of the highest rank goes first; those of rank 0 stay, even if free is below 0.
+func room(width, gap int, widths, ranks []int) (kept []int, free int) {
+	free = width + gap
+	for i := range widths {
+		kept = append(kept, i)
+		free -= widths[i] + gap
+	}
+	for free < 0 {
+		last := 0
+		for at, i := range kept {
+			if ranks[i] > ranks[kept[last]] {
+				last = at
+			}
+		}
+		i := kept[last]
+		if ranks[i] == 0 {
+			break
+		}
+		if len(kept) == len(widths) {
+			free -= gap + utf8.RuneCountInString(omitted)
+		}
+		free += widths[i] + gap
+		kept = slices.Delete(kept, last, last+1)
+	}
+	return kept, free
 }
 
 // column is one of a table.
@@ -119,39 +148,24 @@ const leastName = 16
 // width characters: the first column, which is a name, is cut, then those that matter least
 // are left out; 0 = as long as it is.
 func table(columns []column, rows [][]string, width int) []string {
-	widths := make([]int, len(columns))
+	const gap = "  "
+	width = cmp.Or(width, math.MaxInt)
+	widths, ranks := make([]int, len(columns)), make([]int, len(columns))
 	for i, c := range columns {
-		widths[i] = utf8.RuneCountInString(c.head)
+		widths[i], ranks[i] = utf8.RuneCountInString(c.head), c.rank
 		for _, r := range rows {
 			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
 		}
 	}
-	kept := make([]int, len(columns))
-	for i := range kept {
-		kept[i] = i
-	}
-	for width > 0 {
-		over, last := -width-2, 0
-		for at, i := range kept {
-			over += widths[i] + 2
-			if columns[i].rank > columns[kept[last]].rank {
-				last = at
-			}
-		}
-		if over <= 0 {
-			break
-		}
-		if last == 0 || widths[0]-over >= leastName {
-			widths[0] = max(widths[0]-over, 1)
-			break
-		}
-		kept = slices.Delete(kept, last, last+1)
-	}
+	name := widths[0]
+	widths[0] = min(name, leastName)
+	kept, free := room(width, len(gap), widths, ranks)
+	widths[0] = min(name, max(widths[0]+free, 1))
 	line := func(cells func(i int) string) string {
 		var b strings.Builder
 		for at, i := range kept {
 			if at > 0 {
-				b.WriteString("  ")
+				b.WriteString(gap)
 			}
 			cell := cells(i)
 			if at == 0 {
@@ -164,13 +178,13 @@ func table(columns []column, rows [][]string, width int) []string {
 				b.WriteString(pad + cell)
 			}
 		}
-		text := strings.TrimRight(b.String(), " ")
-		if width > 0 {
-			text = cut(text, width)
-		}
-		return text
+		return cut(strings.TrimRight(b.String(), " "), width)
 	}
-	lines := []string{line(func(i int) string { return columns[i].head })}
+	head := line(func(i int) string { return columns[i].head })
+	if len(kept) < len(columns) {
+		head = cut(head+gap+omitted, width)
+	}
+	lines := []string{head}
 	for _, r := range rows {
 		lines = append(lines, line(func(i int) string { return r[i] }))
 	}

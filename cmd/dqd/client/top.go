@@ -44,7 +44,7 @@ func Top(args []string, stdout, stderr io.Writer) int {
 	defer c.close()
 	v, err := c.look(ctx)
 	if err == nil {
-		_, err = io.WriteString(stdout, strings.Join(v.lines(nil, 0, 0), "\n")+"\n")
+		_, err = io.WriteString(stdout, strings.Join(v.lines(v.totals(), 0, 0), "\n")+"\n")
 	}
 	return exit(err, stderr)
 }
@@ -103,7 +103,7 @@ func (s *server) live(ctx context.Context, c *conn, w io.Writer) error {
 		rows, columns = max(rows, 5), max(columns, 20)
 		lines := []string{cut("no connection"+alarm+"   "+shown(fmt.Sprint(err), false), columns)}
 		if err == nil {
-			lines = v.lines(before, rows, columns)
+			lines = v.lines(v.rates(before), rows, columns)
 		}
 		var b strings.Builder
 		b.WriteString(home)
@@ -189,10 +189,36 @@ const alarm = "!"
 // headLines is how many lines stand above the table, an empty one with them.
 const headLines = 5
 
-// lines is the view as text of at most rows lines and columns characters; 0 = as many as
-// there are. What matters least is left out where there is little room. before is an
-// earlier view, for rates; nil = there is none.
-func (v *view) lines(before *view, rows, columns int) []string {
+// counted are the counters that are shown, first what matters most.
+var counted = []string{"added", "delivered", "acked", "nacked", "lease-timeouts", "cancelled", "expired"}
+
+// totals shows the counters as they are.
+func (v *view) totals() []item {
+	items := []item{{"totals since the first job", 0}}
+	for rank, name := range counted {
+		items = append(items, item{fmt.Sprintf("%s %d", name, v.all.num(name)), rank})
+	}
+	return items
+}
+
+// rates shows how fast the counters went up since an earlier view; nil = there is none yet.
+func (v *view) rates(before *view) []item {
+	var items []item
+	for rank, name := range counted {
+		rate := "-"
+		if before != nil {
+			more := float64(v.all.num(name) - before.all.num(name))
+			rate = fmt.Sprintf("%.0f/s", max(more/v.at.Sub(before.at).Seconds(), 0))
+		}
+		items = append(items, item{name + " " + rate, rank})
+	}
+	return items
+}
+
+// lines is the view as text of at most rows lines and columns characters, with its counters
+// as they are given; 0 = as many as there are. What matters least is left out where there is
+// little room.
+func (v *view) lines(counters []item, rows, columns int) []string {
 	n := func(name string) int64 { return v.all.num(name) }
 	first := []item{
 		{fmt.Sprintf("dqd %s at %s", v.info.text("dqd_version"), v.addr), 2},
@@ -213,23 +239,12 @@ func (v *view) lines(before *view, rows, columns int) []string {
 	if n("ready") > 0 {
 		late = span(n("oldest-ready-ms"))
 	}
-	count := func(name string) string {
-		if before == nil {
-			return fmt.Sprintf("%s %d", name, n(name))
-		}
-		rate := float64(n(name)-before.all.num(name)) / v.at.Sub(before.at).Seconds()
-		return fmt.Sprintf("%s %.0f/s", name, max(rate, 0))
-	}
-	var counts []item
-	for rank, name := range []string{"added", "delivered", "acked", "nacked", "lease-timeouts", "cancelled", "expired"} {
-		counts = append(counts, item{count(name), rank})
-	}
 	lines := []string{
 		fit(columns, first...),
 		fit(columns, item{fmt.Sprintf("jobs    ready %d", n("ready")), 0}, item{"late " + late, 1}, item{fmt.Sprintf("leased %d", n("leased")), 2},
 			item{fmt.Sprintf("delayed %d", n("delayed")), 4}, item{fmt.Sprintf("dead %d", n("dead")), 3}, item{"payloads " + size(n("bytes")), 5}),
 		fit(columns, item{"lateness of deliveries", 0}, item{"p50 " + measured(n("late-p50-us")), 2}, item{"p99 " + measured(n("late-p99-us")), 1}, item{"max " + measured(n("late-max-us")), 3}),
-		fit(columns, counts...),
+		fit(columns, counters...),
 		"",
 	}
 	lines = append(lines, queueTable(v.queues, v.now, columns)...)
@@ -244,8 +259,5 @@ func (v *view) lines(before *view, rows, columns int) []string {
 	if v.more {
 		last = fmt.Sprintf("… at least %d more queues, these are of the first %d: dqd queue ls", more+1, mostQueues)
 	}
-	if columns > 0 {
-		last = cut(last, columns)
-	}
-	return append(lines, last)
+	return append(lines, fit(columns, item{last, 0}))
 }

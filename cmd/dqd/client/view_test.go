@@ -72,7 +72,7 @@ const wantView = `
 dqd 1.0.0 at 127.0.0.1:7711   up 1h06m   clients 12, waiting pops 2   clock ok
 jobs    ready 1234567   late 1m05s   leased 3   delayed 20   dead 4   payloads 4.9 KiB
 lateness of deliveries   p50 0.31ms   p99 2.40ms   max 250ms
-added 100   delivered 7   acked 0   nacked 0   lease-timeouts 0   cancelled 0   expired 0
+totals since the first job   added 100   delivered 7   acked 0   nacked 0   lease-timeouts 0   cancelled 0   expired 0
 
 QUEUE     READY   LATE  LEASED  DELAYED   NEXT  DEAD  WAITING  PAUSED
 orders  1234567  1m05s       3        0      -     4        2  -
@@ -87,7 +87,7 @@ func TestTopIsAsDocumented(t *testing.T) {
 	}
 	v := sample(time.Unix(1_800_000_000, 0), 100)
 	v.all["ready"], v.queues[0].fields["ready"], v.queues[1].name = int64(310), int64(310), "mail"
-	if want := strings.Join(v.lines(nil, 0, 0), "\n"); !strings.Contains(string(text), "\n```\n"+want+"\n```\n") {
+	if want := strings.Join(v.lines(v.totals(), 0, 0), "\n"); !strings.Contains(string(text), "\n```\n"+want+"\n```\n") {
 		t.Errorf("docs/operations.md does not show\n%s", want)
 	}
 }
@@ -96,12 +96,16 @@ func TestView(t *testing.T) {
 	begin := time.Unix(1_800_000_000, 0)
 	v := sample(begin, 100)
 	text := func(lines []string) string { return "\n" + strings.Join(lines, "\n") + "\n" }
-	if got := text(v.lines(nil, 0, 0)); got != wantView {
+	if got := text(v.lines(v.totals(), 0, 0)); got != wantView {
 		t.Errorf("got%s\nwant%s", got, wantView)
+	}
+	// Rates need two readings: until then nothing is shown that might be taken for one.
+	if got, want := v.lines(v.rates(nil), 0, 0)[3], "added -   delivered -   acked -   nacked -   lease-timeouts -   cancelled -   expired -"; got != want {
+		t.Errorf("the first reading has %s", got)
 	}
 	later := sample(begin.Add(2*time.Second), 350)
 	later.info["disk_guard"], later.clock["state"] = "refuses-adds", "held"
-	lines := later.lines(v, 0, 0)
+	lines := later.lines(later.rates(v), 0, 0)
 	if !strings.HasPrefix(lines[3], "added 125/s   delivered 0/s") || !strings.HasSuffix(lines[0], "clock held!   adds refused: disk!") {
 		t.Error(text(lines))
 	}
@@ -115,25 +119,25 @@ func TestView(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	// A small terminal.
-	lines = later.lines(v, 7, 30)
+	lines = later.lines(later.rates(v), 7, 30)
 	if len(lines) != 7 || lines[6] != "… 2 more queues: dqd queue ls" {
 		t.Error(text(lines))
 	}
 	// Not all queues were looked at.
 	later.others, later.more = 9000, true
-	all := later.lines(v, 0, 0)
+	all := later.lines(later.rates(v), 0, 0)
 	if got := all[len(all)-1]; got != "… at least 9001 more queues, these are of the first 10000: dqd queue ls" {
 		t.Error(got)
 	}
-	for _, l := range append(lines, later.lines(v, 7, 30)...) {
+	for _, l := range append(lines, later.lines(later.rates(v), 7, 30)...) {
 		if n := len([]rune(l)); n > 30 {
 			t.Errorf("%d characters: %s", n, l)
 		}
 	}
 }
 
-// On a narrow terminal less is shown, but no number is cut, and what is wrong stays. Only a
-// queue's name is shortened.
+// On a narrow terminal less is shown, and a mark says so, but no number is cut, and what is
+// wrong stays. Only a queue's name is shortened.
 func TestNarrowView(t *testing.T) {
 	begin := time.Unix(1_800_000_000, 0)
 	before, v := sample(begin, 0), sample(begin.Add(time.Second), 12_345_678)
@@ -146,9 +150,9 @@ func TestNarrowView(t *testing.T) {
 	}
 	v.queues[0].name = strings.Repeat("name", 20)
 	cells := func(line string) []string { return regexp.MustCompile(` {2,}`).Split(line, -1) }
-	wide := v.lines(before, 0, 0)
+	wide := v.lines(v.rates(before), 0, 0)
 	for columns := 60; columns <= 300; columns++ {
-		lines := v.lines(before, 0, columns)
+		lines := v.lines(v.rates(before), 0, columns)
 		if len(lines) != len(wide) {
 			t.Fatalf("%d columns: %d lines, not %d", columns, len(lines), len(wide))
 		}
@@ -156,7 +160,14 @@ func TestNarrowView(t *testing.T) {
 			if n := utf8.RuneCountInString(line); n > columns {
 				t.Errorf("%d columns: %d in %s", columns, n, line)
 			}
-			for at, cell := range cells(line) {
+			shown := cells(line)
+			if last := len(shown) - 1; i <= headLines && shown[last] == omitted {
+				shown = shown[:last]
+			}
+			if whole := len(shown) == len(cells(wide[i])); i <= headLines && whole == strings.HasSuffix(line, omitted) {
+				t.Errorf("%d columns: whether something is left out is not to be seen in %s", columns, line)
+			}
+			for at, cell := range shown {
 				name := at == 0 && i > headLines
 				if !name && !slices.Contains(cells(wide[i]), cell) {
 					t.Errorf("%d columns: %q is no part of %q", columns, cell, wide[i])
@@ -172,26 +183,26 @@ func TestNarrowView(t *testing.T) {
 dqd 1.0.0 at 127.0.0.1:7711   up 1h06m   clients 12, waiting pops 2   clock ok
 jobs    ready 0   late -   leased 3   delayed 20   dead 4   payloads 4.9 KiB
 lateness of deliveries   p50 0.31ms   p99 2.40ms   max 250ms
-added 100   delivered 7   acked 0   nacked 0   lease-timeouts 0   cancelled 0
+added -   delivered -   acked -   nacked -   lease-timeouts -   cancelled -   …
 
 QUEUE     READY   LATE  LEASED  DELAYED   NEXT  DEAD  WAITING  PAUSED
 orders  1234567  1m05s       3        0      -     4        2  -
 "a\nb"        0      -       0       20  1m30s     0        0  all
 `,
 		60: `
-dqd 1.0.0 at 127.0.0.1:7711   clock ok
-jobs    ready 0   late -   leased 3   delayed 20   dead 4
+dqd 1.0.0 at 127.0.0.1:7711   clock ok   …
+jobs    ready 0   late -   leased 3   dead 4   …
 lateness of deliveries   p50 0.31ms   p99 2.40ms   max 250ms
-added 100   delivered 7   acked 0   nacked 0
+added -   delivered -   acked -   nacked -   …
 
-QUEUE     READY   LATE  LEASED  DELAYED   NEXT  DEAD  PAUSED
-orders  1234567  1m05s       3        0      -     4  -
-"a\nb"        0      -       0       20  1m30s     0  all
+QUEUE     READY   LATE  LEASED  DELAYED  DEAD  PAUSED  …
+orders  1234567  1m05s       3        0     4  -
+"a\nb"        0      -       0       20     0  all
 `,
 	} {
 		v := sample(begin, 100)
 		v.all["ready"], v.all["oldest-ready-ms"] = int64(0), int64(0)
-		if got := "\n" + strings.Join(v.lines(nil, 0, columns), "\n") + "\n"; got != want {
+		if got := "\n" + strings.Join(v.lines(v.rates(nil), 0, columns), "\n") + "\n"; got != want {
 			t.Errorf("%d columns:%s\nwant%s", columns, got, want)
 		}
 	}
