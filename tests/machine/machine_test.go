@@ -160,6 +160,10 @@ func inAContainer(t *testing.T, m *machine) {
 	// Built without cgo, the stores' caches would be in Go's heap.
 	m.sh("docker cp dqd:/dqd from-image; go version -m from-image | grep CGO_ENABLED=1")
 
+	// The container's memory is what it reckons with, not the machine's.
+	m.sh("docker run -d --name small --memory 1g -e DQD_PROTECTED_MODE=no -p 127.0.0.1:7713:7711 -p 127.0.0.1:7714:7712 dqd\n" + strings.Replace(ready, "7712", "7714", 1) +
+		"redis-cli -p 7713 INFO memory | tr -d '\\r' | grep -x maxmemory_human:819.20M; docker rm -f small")
+
 	// Without a password clients are refused, and told why.
 	m.sh("docker run -d --name open -p 7713:7711 -p 127.0.0.1:7714:7712 dqd\n" + strings.Replace(ready, "7712", "7714", 1) + "redis-cli -p 7713 PING | grep DENIED; docker rm -f open")
 }
