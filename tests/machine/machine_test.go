@@ -130,7 +130,7 @@ systemctl restart dqd`)
 func baseImage(m *machine) {
 	m.t.Helper()
 	modules := m.goEnv["GOMODCACHE"] + "/cache/download"
-	m.sh(`tar --directory=/ --create bin lib lib64 sbin usr etc tmp '` + strings.TrimPrefix(modules, "/") + `' |
+	m.sh(`tar --directory=/ --create bin lib lib64 sbin usr etc '` + modules[1:] + `' --no-recursion tmp |
 docker import --change 'ENV PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin GOTOOLCHAIN=local GOPROXY=file://` + modules + `' - golang:1.26-bookworm`)
 }
 
