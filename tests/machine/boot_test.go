@@ -50,6 +50,12 @@ func boot(t *testing.T) *machine {
 	if out, err := exec.Command("mmdebstrap", "--variant=minbase", "--include="+packages, "bookworm", root).CombinedOutput(); err != nil {
 		t.Fatalf("mmdebstrap: %v\n%s", err, out)
 	}
+	// The machine has no network, and the build of the image asks for all modules.
+	download := exec.Command("go", "mod", "download")
+	download.Dir = repo
+	if out, err := download.CombinedOutput(); err != nil {
+		t.Fatalf("go mod download: %v\n%s", err, out)
+	}
 	if err := errors.Join(os.Mkdir(written, 0o755), os.MkdirAll(filepath.Join(root, repo), 0o755)); err != nil {
 		t.Fatal(err)
 	}
