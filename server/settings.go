@@ -99,7 +99,7 @@ var settingGroups = []SettingGroup{
 		number("port", "7711", "port for clients, 0 = any free one, which is printed", func(o *Options) *int { return &o.Port }, 1, 0, 65535),
 		{Name: "bind", Default: "127.0.0.1", List: true,
 			Values: "IP addresses, localhost, or * for all", Usage: "addresses for clients, separated by blanks or commas",
-			Note: "`0.0.0.0` = all of IPv4 and nothing else, `::` = all of IPv6 and nothing else, `*` = all of both.",
+			Note: "`localhost` = `127.0.0.1`, `0.0.0.0` = all of IPv4 and nothing else, `::` = all of IPv6 and nothing else, `*` = all of both.",
 			show: func(o *Options) string { return strings.Join(o.Bind, " ") },
 			set:  func(o *Options, v string) (err error) { o.Bind, err = addresses(v); return err }},
 		live(yesNo("protected-mode", "yes", "without a password serve connections over loopback only, which bind must have then; no = serve whoever reaches bind, with a warning at the start",

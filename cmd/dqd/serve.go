@@ -180,12 +180,15 @@ func listen(addresses []string, port int) ([]net.Listener, error) {
 }
 
 // listenOn opens a port. An address is one of its own protocol alone, as in Redis:
-// 0.0.0.0 is all of IPv4, :: all of IPv6, and * all of both.
+// 0.0.0.0 is all of IPv4, :: all of IPv6, and * all of both. localhost is loopback whatever
+// name services say, or do not: who may come is decided by it (RFC 6761, section 6.3).
 func listenOn(address string, port int) (net.Listener, error) {
 	network := "tcp"
 	switch ip := net.ParseIP(address); {
 	case address == "*":
 		address = ""
+	case address == "localhost":
+		address = "127.0.0.1"
 	case ip != nil && ip.To4() != nil:
 		network = "tcp4"
 	case ip != nil:
