@@ -8,8 +8,8 @@
 # with, redis-cli and the clients of other languages are what speaks to it, fish, zsh,
 # mandoc, groff, systemd-analyze and Prometheus read completion, manual, unit and alert
 # rules; as root on Debian or Ubuntu they are installed if missing, else the script says
-# what is missing. Who may (root, but not in a container) also boots a machine of the tests'
-# own, with systemd and Docker (tests/machine); who may not is told that this was left out.
+# what is missing. As root, outside a container, it also boots a Debian with systemd and
+# Docker, which takes 4 GB in /var/tmp (tests/machine); else it says that it left that out.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -75,8 +75,8 @@ missing=$(lacking | xargs)
 if [ -n "$missing" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	export DEBIAN_FRONTEND=noninteractive
 	apt-get update -q >/dev/null
-	# Servers are started by the tests that need them. That none is started as a service is
-	# said to Debian by this file, if nobody has said otherwise.
+	# Servers are started by the tests that need them. This file keeps Debian from starting
+	# them as services; one that is there already stays.
 	(
 		policy=/usr/sbin/policy-rc.d
 		[ -e $policy ] || {
@@ -126,4 +126,4 @@ if [ "$mode" = all ]; then
 fi
 
 printf '\nAll tests passed.\n'
-may_boot || echo 'tests/machine was left out: only root may boot a machine.'
+may_boot || echo 'tests/machine was left out: it needs root, and namespaces that a container mostly refuses.'

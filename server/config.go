@@ -139,10 +139,12 @@ func (s *Server) configSet(args [][]byte) commands.Reply {
 			return fail(name, err.Error())
 		}
 	}
-	for _, name := range []string{"requirepass", "protected-mode"} {
-		if err := d.ServesSomebody(); err != nil && given[name] {
-			return fail(name, err.Error()+"; give a requirepass, or protected-mode no where the network is trusted")
+	if err := d.ServesSomebody(); err != nil && (given["requirepass"] || given["protected-mode"]) {
+		name := "requirepass"
+		if !given[name] {
+			name = "protected-mode"
 		}
+		return fail(name, err.Error()+"; give a requirepass with it, or protected-mode no where the network is trusted")
 	}
 	if given["requirepass"] {
 		password := []byte(d.Password)

@@ -114,7 +114,7 @@ func TestConfigSetPassword(t *testing.T) {
 func TestConfigSetServesSomebody(t *testing.T) {
 	refused := func(name string) string {
 		return "-ERR CONFIG SET failed (possibly related to argument '" + name + "') - nobody would be served: " +
-			"without a password only connections over loopback are, and it is not bound; give a requirepass, or protected-mode no where the network is trusted\r\n"
+			"without a password only connections over loopback are, and it is not bound; give a requirepass with it, or protected-mode no where the network is trusted\r\n"
 	}
 	both(t, Options{Password: "secret", Bind: []string{"192.0.2.1"}}, func(r *rig) {
 		c := r.client()

@@ -106,7 +106,7 @@ var settingGroups = []SettingGroup{
 			func(o *Options) bool { return !o.Unprotected }, func(o *Options, yes bool) { o.Unprotected = !yes })),
 		{Name: "requirepass", Secret: true, Live: true,
 			Values: fmt.Sprintf("a password of at most %d bytes", passwordMax), Usage: "password that clients have to give",
-			Note: "A password given by `CONFIG SET` counts for clients that come from then on; an empty one there takes it away, unless nobody would be served then.",
+			Note: "A password given by `CONFIG SET` counts for clients that come from then on; an empty one there takes it away, unless loopback is not bound either.",
 			set: func(o *Options, v string) error {
 				if len(v) > passwordMax {
 					return fmt.Errorf("the password has %d bytes: use at most %d", len(v), passwordMax)

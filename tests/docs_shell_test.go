@@ -30,7 +30,7 @@ func TestDocumentedShellCommandsWork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if script := dqdtest.Blocks(string(text), "sh"); script != "" {
+		if script := documentedShell(string(text)); script != "" {
 			found++
 			t.Run(filepath.Base(path), func(t *testing.T) {
 				t.Parallel()
@@ -43,6 +43,11 @@ func TestDocumentedShellCommandsWork(t *testing.T) {
 	if found == 0 {
 		t.Error("no document has shell commands")
 	}
+}
+
+// documentedShell returns the lines of a document's blocks marked "sh".
+func documentedShell(document string) string {
+	return strings.Join(dqdtest.Blocks(document, "sh"), "")
 }
 
 // runShell runs a script as TestDocumentedShellCommandsWork says.
@@ -110,7 +115,7 @@ false
 echo "ends here"
 ~~~
 `, "~~~", "```")
-	script := dqdtest.Blocks(document, "sh")
+	script := documentedShell(document)
 	if out, err := runShell(t, script); err != nil || !strings.Contains(out, "ends here") {
 		t.Errorf("%v\n%s", err, out)
 	}

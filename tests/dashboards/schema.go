@@ -44,7 +44,7 @@ var register = sync.OnceFunc(func() {
 })
 
 // checkSchema reads a dashboard as Grafana's own types say that it has to be, and returns
-// what is wrong: fields that there are not, or that lack, values of a wrong type or outside
+// what is wrong: fields that do not exist, or are missing, values of a wrong type or outside
 // their enumeration, and what Grafana draws wrongly without a word.
 func checkSchema(text string) []string {
 	register()
@@ -72,7 +72,7 @@ func checkSchema(text string) []string {
 	if err := d.Validate(); err != nil {
 		c.failf("%v", err)
 	}
-	// Older ones are migrated, newer ones are not understood.
+	// Older ones than Grafana 11's are migrated, newer ones are not understood.
 	if newest := grafana.NewDashboard().SchemaVersion; d.SchemaVersion < 39 || d.SchemaVersion > newest {
 		c.failf("schemaVersion: %d is not within 39 to %d", d.SchemaVersion, newest)
 	}

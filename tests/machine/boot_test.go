@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"dqd/tests/dqdtest"
 )
@@ -22,73 +23,83 @@ const packages = "systemd,systemd-sysv,dbus,gcc,libc6-dev,ca-certificates,docker
 
 // machine is one that has booted. It ends with the test.
 type machine struct {
-	t        *testing.T
-	init     string // pid of its systemd, as seen from here
-	repo     string // the repository; what is written there stays in the machine
-	goEnv    map[string]string
-	nspawn   *exec.Cmd
-	messages strings.Builder // of nspawn; complete when it has ended
+	t     *testing.T
+	init  string // pid of its systemd, as seen from here
+	repo  string // the repository; what is written there stays in the machine
+	goEnv map[string]string
 }
 
 // boot installs the system and starts it.
 func boot(t *testing.T) *machine {
 	t.Helper()
-	dir := t.TempDir()
+	// It is large, and /tmp may be memory.
+	dir, err := os.MkdirTemp("/var/tmp", "dqd-machine-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	root, written := filepath.Join(dir, "root"), filepath.Join(dir, "written")
 	repo, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	command := func(name string, args ...string) string {
+		cmd := exec.Command(name, args...)
+		cmd.Dir = repo
+		out, err := cmd.Output()
+		if err != nil {
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				out = append(out, exit.Stderr...)
+			}
+			t.Fatalf("%s: %v\n%s", name, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
 	m := &machine{t: t, repo: repo, goEnv: map[string]string{}}
 	for _, name := range []string{"GOROOT", "GOCACHE", "GOMODCACHE"} {
-		out, err := exec.Command("go", "env", name).Output()
-		if err != nil {
-			t.Fatal("go env: ", err)
-		}
-		m.goEnv[name] = strings.TrimSpace(string(out))
-	}
-	if out, err := exec.Command("mmdebstrap", "--variant=minbase", "--include="+packages, "bookworm", root).CombinedOutput(); err != nil {
-		t.Fatalf("mmdebstrap: %v\n%s", err, out)
+		m.goEnv[name] = command("go", "env", name)
 	}
 	// The machine has no network, and the build of the image asks for all modules.
-	download := exec.Command("go", "mod", "download")
-	download.Dir = repo
-	if out, err := download.CombinedOutput(); err != nil {
-		t.Fatalf("go mod download: %v\n%s", err, out)
-	}
+	command("go", "mod", "download")
+	command("mmdebstrap", "--variant=minbase", "--include="+packages, "bookworm", root)
 	if err := errors.Join(os.Mkdir(written, 0o755), os.MkdirAll(filepath.Join(root, repo), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	// Go's caches and the repository are where they are here, so what was compiled is found.
-	m.nspawn = exec.Command("systemd-nspawn", "--directory="+root, "--boot", "--machine=dqd-test",
+	// When unshare ends, all in its namespace do: nspawn alone would leave its machine behind.
+	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+		"systemd-nspawn", "--directory="+root, "--boot", fmt.Sprintf("--machine=dqd-test-%d", os.Getpid()),
 		"--private-network", "--register=no", "--keep-unit", "--console=pipe",
 		// What a Docker engine needs.
 		"--capability=all", "--system-call-filter=@keyring bpf",
+		// Go's caches and the repository are where they are here, so what was compiled is found.
 		"--bind-ro="+m.goEnv["GOROOT"]+":/usr/local/go", "--bind="+m.goEnv["GOCACHE"], "--bind-ro="+m.goEnv["GOMODCACHE"],
 		"--overlay="+repo+":"+written+":"+repo)
-	m.nspawn.Env = append(os.Environ(), "SYSTEMD_NSPAWN_TMPFS_TMP=0") // these folders may be in /tmp
-	m.nspawn.Stdout, m.nspawn.Stderr = &m.messages, &m.messages
-	if err := dqdtest.StartOnKeptThread(m.nspawn); err != nil {
-		t.Fatal("systemd-nspawn: ", err)
+	cmd.Env = append(os.Environ(), "SYSTEMD_NSPAWN_TMPFS_TMP=0") // these folders may be in /tmp
+	var messages strings.Builder
+	cmd.Stdout, cmd.Stderr = &messages, &messages
+	if err := dqdtest.StartOnKeptThread(cmd); err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if t.Failed() {
+		if t.Failed() && m.init != "" {
 			out, _ := m.run("journalctl --no-pager --unit=dqd --lines=100")
 			t.Log(out)
 		}
-		m.run("systemctl --no-block poweroff")
-		m.nspawn.Wait()
-		t.Log(m.messages.String())
-	})
-	pid := m.nspawn.Process.Pid
-	err = dqdtest.WaitFor(dqdtest.Deadline, func() error {
-		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
-		if err != nil {
-			return err
+		if m.init != "" {
+			m.run("systemctl stop docker.socket docker; rmdir /sys/fs/cgroup/*/docker/* /sys/fs/cgroup/*/docker || true; systemctl --no-block poweroff")
 		}
-		if m.init = strings.TrimSpace(string(children)); m.init == "" {
+		late := time.AfterFunc(dqdtest.Deadline, func() { cmd.Process.Kill() })
+		cmd.Wait()
+		late.Stop()
+		t.Log(messages.String())
+	})
+	err = dqdtest.WaitFor(dqdtest.Deadline, func() error {
+		init := descendant(fmt.Sprint(cmd.Process.Pid), "systemd")
+		if init == "" {
 			return errors.New("the machine has not started")
 		}
+		m.init = init
 		out, err := m.run("systemctl is-system-running --wait || systemctl list-units --failed")
 		if err != nil {
 			return fmt.Errorf("the machine does not boot: %w\n%s", err, out)
@@ -98,9 +109,24 @@ func boot(t *testing.T) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Groups of processes belong to this machine; nspawn shows them read-only.
-	m.sh("for g in /sys/fs/cgroup/*/; do mount -o remount,bind,rw $g; done; systemctl restart docker")
+	// Version 1 of control groups is shown read-only, and the engine makes groups of its own.
+	m.sh(`findmnt --raw --noheadings --output TARGET --types cgroup | while read -r group; do mount -o remount,bind,rw "$group"; done
+systemctl restart docker`)
 	return m
+}
+
+// descendant returns the first process below another that has this name.
+func descendant(pid, name string) string {
+	children, _ := os.ReadFile("/proc/" + pid + "/task/" + pid + "/children")
+	for _, child := range strings.Fields(string(children)) {
+		if comm, _ := os.ReadFile("/proc/" + child + "/comm"); string(comm) == name+"\n" {
+			return child
+		}
+		if found := descendant(child, name); found != "" {
+			return found
+		}
+	}
+	return ""
 }
 
 // run runs a script in the repository on the machine, as root, and returns what it prints.
@@ -111,6 +137,7 @@ func (m *machine) run(script string) (string, error) {
 		"env", "-i", "--chdir="+m.repo, "HOME=/root", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin",
 		"GOCACHE="+m.goEnv["GOCACHE"], "GOMODCACHE="+m.goEnv["GOMODCACHE"], "GOTOOLCHAIN=local", "GOFLAGS=-buildvcs=false",
 		"bash", "-euxo", "pipefail", "-c", script)
+	cmd.WaitDelay = time.Second // what runs there holds the output, and ends with the machine
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

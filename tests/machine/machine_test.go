@@ -10,83 +10,61 @@ import (
 	"dqd/tests/dqdtest"
 )
 
-// documented returns the blocks marked "sh machine" of README.md and docs/*.md, by the
-// heading that they stand under.
-func documented(t *testing.T) map[string]string {
-	t.Helper()
+// What the documents say about systemd and Docker (the blocks marked "sh machine") is done,
+// word for word, on a machine that has both; then the server is treated as such machines
+// treat it.
+func TestDocumentedMachine(t *testing.T) {
+	if os.Getuid() != 0 || exec.Command("unshare", "--mount", "--net", "true").Run() != nil {
+		t.Skip("only root may boot a machine, in a container mostly not even root: ./test.sh says so too")
+	}
 	paths, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := map[string]string{}
-	for _, path := range append(paths, "../../README.md") {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		heading := ""
-		for line := range strings.Lines(string(text)) {
-			if strings.HasPrefix(line, "#") {
-				heading = filepath.Base(path) + ": " + strings.Trim(line, "# \n")
-			}
-			blocks[heading] += line
-		}
-	}
-	for heading, section := range blocks {
-		if blocks[heading] = dqdtest.Blocks(section, "sh machine"); blocks[heading] == "" {
-			delete(blocks, heading)
-		}
-	}
-	return blocks
-}
-
-// What operations.md says about systemd and Docker is done, word for word, on a machine
-// that has both; then the server is treated as such machines treat it.
-func TestDocumentedMachine(t *testing.T) {
-	if os.Getuid() != 0 || exec.Command("unshare", "--mount", "--net", "true").Run() != nil {
-		t.Skip("only root may boot a machine, and not in a container: ./test.sh says so too")
-	}
-	blocks := documented(t)
 	m := boot(t)
 	for _, wrong := range []string{"false; true", "false | true", "systemctl start nonsense", "docker run nonsense"} {
 		if out, err := m.run(wrong); err == nil {
 			t.Errorf("%s is taken for right:\n%s", wrong, out)
 		}
 	}
-	for _, section := range []struct {
-		heading string
-		then    func(t *testing.T, m *machine)
-	}{
-		{"operations.md: Under systemd", underSystemd},
-		{"operations.md: In a container", inAContainer},
-	} {
-		block := blocks[section.heading]
-		delete(blocks, section.heading)
-		if block == "" {
-			t.Errorf("%s has no commands", section.heading)
-			continue
+	treated := map[string]int{}
+	for _, path := range append(paths, "../../README.md") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if strings.Contains(block, "docker build") {
-			baseImage(m)
+		for _, block := range dqdtest.Blocks(string(text), "sh machine") {
+			switch {
+			case strings.Contains(block, "systemctl enable"):
+				t.Log(m.sh(block))
+				underSystemd(t, m)
+				treated["systemd"]++
+			case strings.Contains(block, "docker build"):
+				baseImage(m)
+				t.Log(m.sh(block))
+				inAContainer(t, m)
+				treated["Docker"]++
+			default:
+				t.Errorf("%s: nobody looks at what comes of\n%s", path, block)
+			}
 		}
-		t.Log(m.sh(block))
-		section.then(t, m)
 	}
-	for heading := range blocks {
-		t.Errorf("%s: nobody runs this:\n%s", heading, blocks[heading])
+	if len(treated) != 2 {
+		t.Errorf("documented are only %v", treated)
 	}
 }
 
 func underSystemd(t *testing.T, m *machine) {
 	// systemctl has returned, so it serves.
 	m.sh("curl -fsS http://127.0.0.1:7712/readyz; redis-cli -e -p 7711 DQADD orders o-1 x DELAY 1d")
-	const pid = "systemctl show -P MainPID dqd"
-	if uid := m.value("stat -c %u /proc/$(" + pid + ")"); uid == "0" {
+	if uid := m.value("stat -c %u /proc/$(systemctl show -P MainPID dqd)"); uid == "0" {
 		t.Error("it runs as root")
 	}
 	if mode := m.value("stat -L -c %a /var/lib/dqd"); mode != "700" {
 		t.Errorf("others may read the data: mode %s", mode)
 	}
+	// Out of 100, which a unit has that protects nothing.
+	m.sh("systemd-analyze security --threshold=15 dqd")
 
 	// What ends by a fault is started again, with its jobs.
 	m.sh("systemctl kill --signal=KILL dqd")
@@ -94,35 +72,44 @@ func underSystemd(t *testing.T, m *machine) {
 	m.becomes("systemctl is-active dqd || true", "active")
 	m.sh("redis-cli -e -p 7711 DQGET orders o-1 | grep delayed")
 
-	// So is what stands still.
+	// So is what stands still, and the journal has the stacks.
 	m.sh(`mkdir -p /run/systemd/system/dqd.service.d
-printf '[Service]\nWatchdogSec=2s\nTimeoutAbortSec=1s\n' > /run/systemd/system/dqd.service.d/soon.conf
+printf '[Service]\nWatchdogSec=2s\n' > /run/systemd/system/dqd.service.d/soon.conf
 systemctl daemon-reload
 systemctl restart dqd
 systemctl kill --signal=STOP dqd`)
 	m.becomes("systemctl show -P NRestarts dqd", "1")
 	m.becomes("systemctl is-active dqd || true", "active")
-	m.sh("journalctl --no-pager -u dqd | grep 'Watchdog timeout'")
+	m.sh("journalctl --no-pager -u dqd > journal; grep 'Watchdog timeout' journal; grep 'goroutine [0-9]' journal")
 
 	// The password is in the file for it, and in nothing that others can read.
-	m.sh(`echo DQD_REQUIREPASS=open-sesame > /etc/dqd/environment
+	m.sh(`rm -r /run/systemd/system/dqd.service.d
+systemctl daemon-reload
+echo DQD_REQUIREPASS=open-sesame > /etc/dqd/environment
 systemctl restart dqd
 redis-cli -p 7711 PING | grep NOAUTH
 REDISCLI_AUTH=open-sesame redis-cli -e -p 7711 PING
 stat -c %a /etc/dqd/environment | grep 600
 if { systemctl show dqd; journalctl --no-pager; } | grep open-sesame; then exit 1; fi`)
 
-	// A wrong setting keeps it from starting, which systemctl says, and the journal why.
+	// A wrong setting keeps it from starting, which systemctl says, and the journal why;
+	// after a few tries it stays failed.
 	m.sh(`echo prot 7711 >> /etc/dqd/dqd.conf
+systemctl reset-failed dqd
 if systemctl restart dqd; then exit 1; fi
-journalctl --no-pager -u dqd | grep 'did you mean "port"'
+journalctl --no-pager -u dqd | grep 'did you mean "port"'`)
+	m.becomes("systemctl is-failed dqd || true", "failed")
+	m.sh(`journalctl --no-pager -u dqd | grep 'Start request repeated too quickly'
 sed -i '$d' /etc/dqd/dqd.conf
 systemctl reset-failed dqd
 systemctl restart dqd`)
 
 	// Asked to end it does so as it says, and its jobs are there the next time.
-	m.sh("systemctl stop dqd; systemctl show -P Result dqd | grep success")
-	m.sh("systemctl start dqd; REDISCLI_AUTH=open-sesame redis-cli -e -p 7711 DQGET orders o-1 | grep delayed; systemctl disable --now dqd")
+	m.sh(`systemctl stop dqd
+systemctl show -P Result dqd | grep success
+systemctl start dqd
+REDISCLI_AUTH=open-sesame redis-cli -e -p 7711 DQGET orders o-1 | grep delayed
+systemctl disable --now dqd`)
 }
 
 // baseImage makes what the image is built from of the machine itself: Debian, a C compiler
@@ -135,35 +122,39 @@ docker import --change 'ENV PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bi
 }
 
 func inAContainer(t *testing.T, m *machine) {
-	const (
-		ready = "curl -fsS --retry 30 --retry-delay 1 --retry-all-errors http://127.0.0.1:7712/readyz\n"
-		as    = "REDISCLI_AUTH=secret redis-cli -e -p 7711 "
-	)
-	m.sh(ready + as + "DQADD orders o-1 x DELAY 1d; redis-cli -p 7711 PING | grep NOAUTH")
-	if pid := "$(docker inspect --format '{{.State.Pid}}' dqd)"; m.value("stat -c %u:%g /proc/"+pid) != "65532:65532" {
-		t.Error("it runs as another user")
+	ready := func(port string) string {
+		return "curl -fsS --retry 30 --retry-delay 1 --retry-all-errors http://127.0.0.1:" + port + "/readyz\n"
+	}
+	const as = "REDISCLI_AUTH=secret redis-cli -e -p 7711 "
+	m.sh(ready("7712") + as + "DQADD orders o-1 x DELAY 1d; redis-cli -p 7711 PING | grep NOAUTH")
+	if user := m.value("stat -c %u:%g /proc/$(docker inspect --format '{{.State.Pid}}' dqd)"); user != "65532:65532" {
+		t.Errorf("it runs as %s", user)
 	}
 	if list := m.value("docker exec dqd /dqd queue ls"); !strings.Contains(list, "orders") {
 		t.Errorf("docker exec sees the queues\n%s", list)
 	}
-	m.sh("docker kill dqd; docker start dqd\n" + ready + as + "DQGET orders o-1 | grep delayed")
+	m.sh("docker kill dqd; docker start dqd\n" + ready("7712") + as + "DQGET orders o-1 | grep delayed")
 	m.sh("docker stop dqd")
 	if code := m.value("docker inspect --format '{{.State.ExitCode}}' dqd"); code != "0" {
 		t.Errorf("docker stop: exit code %s", code)
 	}
 	m.sh("docker run --rm --volume dqd-data:/data dqd check /data")
 
-	// Nothing is in it but the program and the folder for the data.
+	// Nothing is in it but the program and the folder for the data, a volume if nobody gives one.
 	if files := m.value("docker save dqd | tar -xO --wildcards '*/layer.tar' -i | tar -ti | sort"); files != "data/\ndqd" {
 		t.Errorf("the image has\n%s", files)
 	}
+	m.sh("docker image inspect --format '{{.Config.Volumes}} {{.Config.ExposedPorts}}' dqd | grep -F 'map[/data:{}] map[7711/tcp:{} 7712/tcp:{}]'")
 	// Built without cgo, the stores' caches would be in Go's heap.
 	m.sh("docker cp dqd:/dqd from-image; go version -m from-image | grep CGO_ENABLED=1")
 
+	also := func(flags, check string) {
+		t.Helper()
+		m.sh("docker run -d --name also " + flags + " -p 7713:7711 -p 127.0.0.1:7714:7712 dqd\n" + ready("7714") + check + "\ndocker rm -f -v also")
+	}
 	// The container's memory is what it reckons with, not the machine's.
-	m.sh("docker run -d --name small --memory 1g -e DQD_PROTECTED_MODE=no -p 127.0.0.1:7713:7711 -p 127.0.0.1:7714:7712 dqd\n" + strings.Replace(ready, "7712", "7714", 1) +
-		"redis-cli -p 7713 INFO memory | tr -d '\\r' | grep -x maxmemory_human:819.20M; docker rm -f small")
-
+	also("--memory 1g -e DQD_PROTECTED_MODE=no", `redis-cli -p 7713 INFO memory | tr -d '\r' | grep -x maxmemory_human:819.20M`)
 	// Without a password clients are refused, and told why.
-	m.sh("docker run -d --name open -p 7713:7711 -p 127.0.0.1:7714:7712 dqd\n" + strings.Replace(ready, "7712", "7714", 1) + "redis-cli -p 7713 PING | grep DENIED; docker rm -f open")
+	also("", "redis-cli -p 7713 PING | grep DENIED")
+	m.sh("docker rm -f -v dqd")
 }

@@ -89,7 +89,7 @@ const omitted = "…"
 // would be longer than width characters, so that no number is cut; 0 = as long as it is.
 func fit(width int, items ...item) string {
 	const gap = "   "
-	width = cmp.Or(width, math.MaxInt)
+	width = cmp.Or(width, math.MaxInt32)
 	widths, ranks := make([]int, len(items)), make([]int, len(items))
 	for i, it := range items {
 		widths[i], ranks[i] = utf8.RuneCountInString(it.text), it.rank
@@ -149,7 +149,7 @@ const leastName = 16
 // are left out; 0 = as long as it is.
 func table(columns []column, rows [][]string, width int) []string {
 	const gap = "  "
-	width = cmp.Or(width, math.MaxInt)
+	width = cmp.Or(width, math.MaxInt32)
 	widths, ranks := make([]int, len(columns)), make([]int, len(columns))
 	for i, c := range columns {
 		widths[i], ranks[i] = utf8.RuneCountInString(c.head), c.rank
