@@ -63,6 +63,9 @@ func underSystemd(t *testing.T, m *machine) {
 	if mode := m.value("stat -L -c %a /var/lib/dqd"); mode != "700" {
 		t.Errorf("others may read the data: mode %s", mode)
 	}
+	// Room for all clients; no memory with payloads and password in a file on a crash.
+	m.sh(`redis-cli -e -p 7711 CONFIG GET maxclients | grep -x 10000
+grep -E 'Max core file size +0 +0' /proc/$(systemctl show -P MainPID dqd)/limits`)
 	// Out of 100, which a unit has that protects nothing.
 	m.sh("systemd-analyze security --threshold=15 dqd")
 
