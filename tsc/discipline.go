@@ -63,6 +63,9 @@ func (d *discipline) feed(s sample) verdict {
 		if d.skips++; d.skips > maxSkipped {
 			return d.reject(s, fmt.Sprintf("no undisturbed reading in %d", d.skips))
 		}
+		if off := d.off(s, s.widthNs); off != "" { // it steers nothing, but shows this
+			return d.reject(s, off)
+		}
 		return verdict{use: d.inUse}
 	}
 	d.skips = 0
@@ -107,8 +110,8 @@ func (d *discipline) doubt(s sample) string {
 	case osNs <= 0:
 		return fmt.Sprintf("OS clock did not advance: %d ns", osNs)
 	}
-	if r := s.os - s.line; d.inUse && (r > maxResidual || r < -maxResidual) {
-		return fmt.Sprintf("counter is %d ns off the OS clock", -r)
+	if off := d.off(s, 0); off != "" {
+		return off
 	}
 	if len(d.window) < 2 {
 		return ""
@@ -122,6 +125,16 @@ func (d *discipline) doubt(s sample) string {
 	allowed := osNs/1_000_000*maxRatePPM + s.widthNs + last.widthNs
 	if off := expected - osNs; off > allowed || off < -allowed {
 		return fmt.Sprintf("counter advanced by %d ns in %d ns", expected, osNs)
+	}
+	return ""
+}
+
+// off says that the line is too far from the OS clock, if it is in use. s is good to so
+// many ns.
+func (d *discipline) off(s sample, errorNs int64) string {
+	ahead := s.line - s.os
+	if d.inUse && max(ahead, -ahead)-maxResidual > errorNs { // which may be Never
+		return fmt.Sprintf("counter is %d ns off the OS clock", ahead)
 	}
 	return ""
 }
