@@ -566,7 +566,12 @@ func (f *loudFile) WriteAt`}},
 	},
 	{
 		name:  "believe a counter that is far off",
-		edits: []edit{{"tsc/discipline.go", "d.inUse && (r > maxResidual || r < -maxResidual)", "d.inUse && r > 1000*maxResidual"}},
+		edits: []edit{{"tsc/discipline.go", "max(ahead, -ahead)-maxResidual > errorNs", "-ahead > 1000*maxResidual"}},
+		tests: "./tsc", run: "TestSessions", breaks: "F16",
+	},
+	{
+		name:  "let a disturbed reading show nothing",
+		edits: []edit{{"tsc/discipline.go", "off := d.off(s, s.widthNs); off != \"\"", "off := d.off(s, Never); off != \"\""}},
 		tests: "./tsc", run: "TestSessions", breaks: "F16",
 	},
 	{
