@@ -121,7 +121,7 @@ go test -timeout 20m ./...
 if [ "$mode" = all ]; then
 	step "tests with the race detector"
 	# The packages with goroutines; the pure ones have none, which a test checks. Without the
-	# sweeps over damaged files, which take minutes here and race with nobody.
+	# sweeps over damaged files, which take minutes here and start nothing that others do not.
 	go test -race -timeout 10m -skip '^(TestDamage|TestWALDamage|TestWALCutShort)$' ./server ./server/resp ./server/shard ./persist ./raftfsm ./tsc ./worker
 	go test -race -timeout 10m -run 'InVirtualTime/(dqpop|dqpop-block|leases|orders|restart|client|resp3)$' ./tests
 fi
